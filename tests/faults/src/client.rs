@@ -167,15 +167,19 @@ impl Clients {
         while !self.stop.load(Ordering::Relaxed) {
             let mut rng = Rng::of(self.seed(), &format!("thread {next}"));
             let thread_id = format!("fa017500-0000-4000-9000-{next:012x}");
-            for request_seq in 1..=rng.range(1, 4) {
+            let (shapes, turns) = match rng.chance(150) {
+                true => (&script::LONG_SHAPES[..], rng.range(3, 6)),
+                false => (self.shapes, rng.range(1, 4)),
+            };
+            for request_seq in 1..=turns {
                 next += 2;
-                let mut order = draw(&mut rng, self.shapes, next, &thread_id, request_seq * 2);
+                let mut order = draw(&mut rng, shapes, next, &thread_id, request_seq * 2);
                 order.beside = self.version(&user, &thread_id, &mut rng).await;
                 if rng.chance(100) {
                     let waiting: Vec<Order> = (0..rng.range(1, 4))
                         .map(|_| {
                             next += 2;
-                            let drawn = draw(&mut rng, self.shapes, next, &thread_id, 0);
+                            let drawn = draw(&mut rng, shapes, next, &thread_id, 0);
                             Order { queued: true, strike: None, ..drawn }
                         })
                         .collect();
@@ -184,7 +188,7 @@ impl Clients {
                     order.may_be_late = true;
                     let later = Order {
                         cancel: None,
-                        ..draw(&mut rng, self.shapes, next + 1, &thread_id, request_seq * 2 + 1)
+                        ..draw(&mut rng, shapes, next + 1, &thread_id, request_seq * 2 + 1)
                     };
                     let wait = rng.range(0, 1200);
                     let newer = async {

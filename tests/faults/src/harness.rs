@@ -195,15 +195,14 @@ impl Harness {
     }
 
     /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
-    /// that waits for somebody outside, and one that asks at its limit, struck at each of their commits, and messages that
-    /// wait for a turn. Returns the
-    /// number of boundaries.
+    /// that waits for somebody outside, one that asks at its limit, and one that summarises the turn before it, struck at
+    /// each of their commits, and messages that wait for a turn. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
-        let whole = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
-        let asks = self.commits(Shape::Asks, &["kill", "abort"], stride).await?;
-        let grows = self.commits(Shape::Grows, &["kill", "abort"], stride).await?;
-        let queued = self.queued().await?;
-        Ok(whole + asks + grows + queued + self.moments(stride).await?)
+        let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
+        for shape in [Shape::Asks, Shape::Grows, Shape::Long] {
+            tried += self.commits(shape, &["kill", "abort"], stride).await?;
+        }
+        Ok(tried + self.queued().await? + self.moments(stride).await?)
     }
 
     /// Plays a turn, struck at each of its commits.
@@ -289,7 +288,7 @@ impl Harness {
         Ok(())
     }
 
-    /// Plays the fixed turn on a new thread, and carries out each kill that it asks for.
+    /// Plays the fixed turn on a new thread, a long one behind another, and carries out each kill that it asks for.
     async fn fixed(
         &mut self,
         user: &User,
@@ -297,14 +296,28 @@ impl Harness {
         strike: Option<String>,
     ) -> Result<Option<View>, String> {
         self.numbers += 1;
+        let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
+        if shape == Shape::Long {
+            self.one(user, (shape, &thread_id, 1), None).await?;
+            self.numbers += 1;
+        }
+        self.one(user, (shape, &thread_id, 2), strike).await
+    }
+
+    async fn one(
+        &mut self,
+        user: &User,
+        (shape, thread_id, request_seq): (Shape, &str, u64),
+        strike: Option<String>,
+    ) -> Result<Option<View>, String> {
         let order = Order {
             number: self.numbers,
-            thread_id: format!("fa017500-0000-4000-8000-{:012x}", self.numbers),
+            thread_id: thread_id.to_owned(),
             shape,
             reader: Reader::Steady,
             cancel: None,
             strike,
-            request_seq: 1,
+            request_seq,
             continues: None,
             beside: None,
             may_be_late: false,

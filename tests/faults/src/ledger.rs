@@ -3,6 +3,8 @@
 //!
 //! Each life of the runtime gets another address, so a late request still shows its life.
 
+mod summaries;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,6 +14,7 @@ use tokio::time::Instant;
 pub use crate::death::Death;
 use crate::death::Lost;
 use crate::script;
+use summaries::Summaries;
 
 /// How long a death inside the runtime may take, from its announcement to its end. After a panic that includes the next
 /// alarm of each object, at which the platform makes the object anew.
@@ -54,6 +57,8 @@ pub struct Counts {
     pub d1: BTreeMap<&'static str, u32>,
     pub model_calls: u32,
     pub model_repeated: u32,
+    /// The model calls that asked for a summary.
+    pub summaries: u32,
     /// Levels whose model call was under way at a death, summed.
     pub under_way: u32,
     pub kills_over: u32,
@@ -81,6 +86,7 @@ struct State {
     counts: Counts,
     violations: Vec<String>,
     panicked: HashSet<String>,
+    summaries: Summaries,
 }
 
 /// See the module.

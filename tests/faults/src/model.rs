@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use espalier_test_support::fake_llm::{Act, Head, check, end, position, reply_body};
-use espalier_test_support::{Value, json};
+use espalier_test_support::{Step, Value, json};
 use futures::stream;
 use http_body_util::{BodyExt, StreamBody};
 use hyper::Response;
@@ -79,15 +79,10 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
     if let Err(message) = check(&body) {
         return refuse(message);
     }
-    let Some((marker, step)) = position(&body) else { return refuse("it has no marker".to_owned()) };
-    let Some(script) = script::reply(&marker, step).or_else(|| script::continued(&marker, step, &body))
-    else {
-        return refuse(format!("{marker} has no step {step}"));
+    let Asked { marker, step, script, attempt } = match asked(&world, life, &body) {
+        Ok(asked) => asked,
+        Err(message) => return refuse(message),
     };
-    for untrue in script::untrue(&marker, &body) {
-        world.ledger.violation(untrue);
-    }
-    let attempt = world.ledger.model_called(life, &marker, step);
     world.moment(Moment::ModelAsked);
     let mut rng = Rng::of(world.seed, &format!("{marker} {step} {attempt}"));
     let fault = if rng.chance(world.weather().upstream) { Some(Fault::draw(&mut rng)) } else { None };
@@ -125,6 +120,36 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
     let mut response = Response::new(BodyExt::boxed_unsync(StreamBody::new(frames)));
     response.headers_mut().insert("content-type", HeaderValue::from_static("text/event-stream"));
     Ok(response)
+}
+
+/// A request that the model understands.
+struct Asked {
+    marker: String,
+    step: usize,
+    script: Step,
+    /// How often the service made the same request before.
+    attempt: usize,
+}
+
+/// Notes the request in the ledger. A request for a summary has no marker of its own: its question has those of others.
+fn asked(world: &World, life: u32, body: &Value) -> Result<Asked, String> {
+    if let Some(words) = script::summary(body) {
+        let text = words.concat();
+        let attempt = world.ledger.summary_asked(&text);
+        let script = Step { text: words, ..Step::default() };
+        return Ok(Asked { marker: text, step: 0, script, attempt });
+    }
+    let (marker, step) = position(body).ok_or("it has no marker")?;
+    let script =
+        script::reply_to(&marker, step, body).ok_or_else(|| format!("{marker} has no step {step}"))?;
+    for untrue in script::untrue(&marker, body) {
+        world.ledger.violation(untrue);
+    }
+    if let Some(summary) = script::used_summary(body) {
+        world.ledger.summary_used(&summary);
+    }
+    let attempt = world.ledger.model_called(life, &marker, step);
+    Ok(Asked { marker, step, script, attempt })
 }
 
 /// The answer of a provider that fails before the first byte of a reply.

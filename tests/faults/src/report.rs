@@ -77,6 +77,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
                 counts.model_calls, counts.model_repeated, counts.under_way
             ),
         ),
+        fact("  for summaries of earlier turns", counts.summaries),
         zero("deaths with more calls repeated than levels in flight", counts.kills_over),
         zero("calls repeated without a death that excuses it", counts.unexcused),
         zero("reconnected clients: differences", seen.differences),

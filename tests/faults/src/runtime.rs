@@ -46,12 +46,16 @@ const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
 /// As in tests/support: the kill goes to the group, because workerd would outlive a killed wrangler.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
 
-/// The time of a turn: enough for all its faults. It ends a turn that hangs. One context has few calls, and one asks for more.
+/// The time of a turn: enough for all its faults. It ends a turn that hangs. One context has few calls, one asks for more,
+/// and one has short requests.
 fn limits() -> String {
     let few = json!({ "tool_calls": script::LIMITED_CALLS });
     let asks = json!({ "tool_calls": script::GROWING_CALLS, "on_limit": "ask" });
-    json!({ "wall_clock_ms": 15_000, script::LIMITED_CONTEXT: few, script::GROWING_CONTEXT: asks })
-        .to_string()
+    let short = json!({ "history_tokens": script::LONG_HISTORY_TOKENS });
+    let limits = json!({
+        "wall_clock_ms": 15_000, script::LIMITED_CONTEXT: few, script::GROWING_CONTEXT: asks, script::LONG_CONTEXT: short,
+    });
+    limits.to_string()
 }
 
 impl Runtime {

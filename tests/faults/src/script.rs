@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use espalier_test_support::fake_llm::text_of;
 use espalier_test_support::{Step, Value, calls, json, text};
 
 use crate::rng::Rng;
@@ -26,6 +27,8 @@ pub enum Shape {
     Limited,
     /// More calls than its limit allows, in a subtask and beside it: it asks for more each time, and somebody grants it.
     Grows,
+    /// A long message, after which the turns before it no longer fit into a request.
+    Long,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
@@ -45,6 +48,9 @@ pub const SHAPES: [Shape; 9] = [
     Shape::Files,
 ];
 
+/// The shapes in a thread that grows long.
+pub const LONG_SHAPES: [Shape; 4] = [Shape::Long, Shape::Long, Shape::Long, Shape::Direct];
+
 impl Shape {
     pub fn name(self) -> &'static str {
         match self {
@@ -56,6 +62,7 @@ impl Shape {
             Shape::Plans => "plans",
             Shape::Limited => "limited",
             Shape::Grows => "grows",
+            Shape::Long => "long",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
@@ -68,9 +75,20 @@ impl Shape {
 
     /// The text of a turn's message. Its marker is `SHAPE#NUMBER`; a subtask's is `SHAPE/PATH#NUMBER`.
     pub fn message(self, number: u64) -> String {
-        format!("Do your part. [[fake:{}#{number}]]", self.name())
+        let filler = if self == Shape::Long { " and so on".repeat(LONG_WORDS) } else { String::new() };
+        format!("Do your part. [[fake:{}#{number}]]{filler}", self.name())
     }
 }
+
+/// The context of the long turns, whose requests are short, in tokens; and the filler of their messages: one of them fits
+/// into a request, and two do not.
+pub const LONG_CONTEXT: &str = "project_audit";
+pub const LONG_HISTORY_TOKENS: u32 = 24_000;
+const LONG_WORDS: usize = 3_200;
+
+/// The beginning of the service's request for a summary, and of the message that has one.
+const SUMMARY_PROMPT: &str = "You summarise the earlier part of a conversation";
+const SUMMARY_MARK: &str = "<conversation_summary>\n";
 
 /// The context of the limited turns, which alone has few calls: with four, the subtask's last call is one too many.
 pub const LIMITED_CONTEXT: &str = "task";
@@ -194,6 +212,7 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         "limited/a" => vec![at.does(&["once", "again", "once", "once"]), at.says()],
         "grows" => vec![at.does(&["task:a", "once"]), at.says()],
         "grows/a" => vec![at.does(&["once", "again"]), at.does(&["again"]), at.says()],
+        "long" => vec![at.does(&["once", "again"]), at.says()],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
@@ -201,6 +220,36 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         _ => return None,
     };
     replies.into_iter().nth(step)
+}
+
+/// The reply to a request: that of the script, or of a continuation. A long turn says whether it was told a summary.
+pub fn reply_to(marker: &str, step: usize, body: &Value) -> Option<Step> {
+    let mut reply = reply(marker, step).or_else(|| continued(marker, step, body))?;
+    if marker.starts_with("long#") && reply.calls.is_empty() {
+        reply.text.push(if used_summary(body).is_some() { "with a summary" } else { "without" }.to_owned());
+    }
+    Some(reply)
+}
+
+/// The model's text where the service asks for a summary: the same one for the same question.
+pub fn summary(body: &Value) -> Option<Vec<String>> {
+    let text = |message: &Value| text_of(&message["content"]);
+    let messages = body["messages"].as_array()?;
+    let system = messages.first().map(text).filter(|system| system.starts_with(SUMMARY_PROMPT))?;
+    let mut rng = Rng::of(1, &(system + &messages.last().map(text)?));
+    let words = (0..4).map(|_| format!("{:016x} ", rng.draw()));
+    Some(["The gist is ".to_owned()].into_iter().chain(words).chain([".".to_owned()]).collect())
+}
+
+/// The summary in the place of earlier turns in a request.
+pub fn used_summary(body: &Value) -> Option<String> {
+    let messages = body["messages"].as_array()?;
+    let text = messages
+        .iter()
+        .map(|message| text_of(&message["content"]))
+        .find(|text| text.contains(SUMMARY_MARK))?;
+    let (_, told) = text.split_once(SUMMARY_MARK)?;
+    Some(told.split("\n</").next().unwrap_or_default().to_owned())
 }
 
 /// The model's reply in a turn that continues a limited one: first the calls of that turn for which its request tells no

@@ -149,6 +149,37 @@ fn the_id_of_a_model_call_gives_its_marker_and_step() {
     assert_eq!(called("model_af_0.0-w1.1-0"), None, "its second wave has one step");
 }
 
+// Issue 19, 3
+#[test]
+fn a_summary_is_the_same_for_the_same_question_and_is_asked_for_once() {
+    let request = |system: &str, question: &str| {
+        let message = |role: &str, content: &str| json!({ "role": role, "content": content });
+        json!({ "messages": [message("system", system), message("user", question)] })
+    };
+    let asks = |question: &str| {
+        script::summary(&request("You summarise the earlier part of a conversation between …", question))
+    };
+    let summary = asks("<messages>\n[[fake:long#7]]").unwrap().concat();
+    assert_eq!(asks("<messages>\n[[fake:long#7]]").unwrap().concat(), summary);
+    assert_ne!(asks("<messages>\n[[fake:long#8]]").unwrap().concat(), summary);
+    assert_eq!(script::summary(&request("You help.", "You summarise")), None);
+    let told = request("You help.", &format!("<conversation_summary>\n{summary}\n</conversation_summary>"));
+    assert_eq!(script::used_summary(&told), Some(summary.clone()));
+    let said = |body: &Value| script::reply_to("long#7", 1, body).unwrap().text.concat();
+    assert_ne!(said(&told), said(&request("You help.", "Go on.")));
+
+    let ledger = Ledger::default();
+    ledger.summary_used(&summary);
+    assert!(verdict(&ledger).contains("no model wrote"));
+    let ledger = Ledger::default();
+    assert_eq!((ledger.summary_asked(&summary), ledger.summary_asked(&summary)), (0, 1));
+    ledger.summary_used(&summary);
+    ledger.summary_seen(&summary);
+    assert_eq!(verdict(&ledger), "");
+    ledger.summary_asked(&summary);
+    assert!(verdict(&ledger).contains("a client had seen it"));
+}
+
 fn event(seq: u64, kind: &str, data: Value) -> Event {
     Event { seq, kind: kind.to_owned(), data }
 }

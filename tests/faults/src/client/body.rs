@@ -33,6 +33,9 @@ pub(super) fn body_of(order: &Order) -> Value {
     if order.shape == Shape::Grows {
         body["chat_context"] = json!({ "context_type": script::GROWING_CONTEXT });
     }
+    if order.shape == Shape::Long {
+        body["chat_context"] = json!({ "context_type": script::LONG_CONTEXT });
+    }
     match order.continues {
         Some(continued) => json!({
             "thread_id": order.thread_id, "turn_id": script::turn_id(order.number),

@@ -117,6 +117,9 @@ impl Clients {
         if event.is("tool_call_update", &[("status", "end")]) && event.data["is_error"] != true {
             self.world.ledger.seal(order.marked(), event.text("tool_call_id"));
         }
+        if event.kind == "history_summary" && !event.text("text").is_empty() {
+            self.world.ledger.summary_seen(event.text("text"));
+        }
         if event.is("model_call_update", &[("status", "end")])
             && let Some((marker, step)) =
                 script::called(order.shape, order.marked(), event.text("model_call_id"))
