@@ -167,7 +167,7 @@ impl Clients {
         while !self.stop.load(Ordering::Relaxed) {
             let mut rng = Rng::of(self.seed(), &format!("thread {next}"));
             let thread_id = format!("fa017500-0000-4000-9000-{next:012x}");
-            let (shapes, turns) = match rng.chance(150) {
+            let (shapes, turns) = match rng.chance(300) {
                 true => (&script::LONG_SHAPES[..], rng.range(3, 6)),
                 false => (self.shapes, rng.range(1, 4)),
             };
