@@ -82,7 +82,7 @@ impl Shape {
 
 /// The context of the long turns, whose requests are short, in tokens; and the filler of their messages: one of them fits
 /// into a request, and two do not.
-pub const LONG_CONTEXT: &str = "project_audit";
+pub const LONG_CONTEXT: &str = "general";
 pub const LONG_HISTORY_TOKENS: u32 = 24_000;
 const LONG_WORDS: usize = 3_200;
 

@@ -8,6 +8,7 @@ mod level;
 mod past;
 mod setting;
 mod shown;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -21,7 +22,7 @@ use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 use wire::model::{ModelError, ModelReply, ToolCall, Usage};
-use wire::protocol::{Awaited, BudgetReason, Content, Event, Place, Plan, ReachedLimit, StepStatus};
+use wire::protocol::{Awaited, Content, Event, Place, Plan, ReachedLimit, StepStatus};
 
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub use format::{FORMAT, LEAST_READER, told_result};
@@ -30,6 +31,7 @@ pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
 pub use setting::{Setting, Summaries, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
+pub use stop::TurnStop;
 pub use text::TextPart;
 
 /// One atomic write: the log stores all of it in one transaction.
@@ -380,34 +382,3 @@ impl TurnSpec {
         self.content.is_blank()
     }
 }
-
-/// The reason why a turn stops before its natural end.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum TurnStop {
-    /// A reservation would have crossed a limit; `observed` is the value that it would have reached.
-    Budget { reason: BudgetReason, limit: u64, observed: u64 },
-    /// The root level used up its iterations.
-    IterationLimit { limit: u32 },
-    /// A person cancelled.
-    Cancelled,
-    /// A newer request took over the thread.
-    Superseded,
-    /// The root's model call failed.
-    Model { error: ModelError },
-    /// The run was lost, and resuming it failed.
-    Interrupted { detail: String },
-    /// The service failed.
-    Internal { detail: String },
-}
-
-wire::tagged!(TurnStop by "why" {
-    "budget" => Budget { reason, limit, observed },
-    "iteration_limit" => IterationLimit { limit },
-    "cancelled" => Cancelled,
-    "superseded" => Superseded,
-    "model" => Model { error },
-    "interrupted" => Interrupted { detail },
-    "internal" => Internal { detail },
-});

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::support::Disk;
 use crate::journal::Fact;
 use crate::ports::*;
-use crate::profiles::Chain;
+use crate::profiles::{Chain, PricedModel};
 use wire::model::*;
 
 /// The model's behaviour in one step of a level.
@@ -375,4 +375,10 @@ impl Clock for FakeClock {
         self.sleepers.borrow_mut().push((self.now.get() + ms, sender));
         receiver.map(|_| ()).boxed_local()
     }
+}
+
+/// A model without a price.
+pub fn offer(model: &str, capabilities: Capabilities) -> PricedModel {
+    let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
+    PricedModel { choice: Rc::new(choice), price: None }
 }

@@ -14,8 +14,8 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, History, LEAST_READER, Past, PastId, Setting, Shown, Summary, TextPart, Told,
-    TurnEnd, TurnSpec,
+    Commit, Entry, FORMAT, Fact, History, LEAST_READER, Past, PastId, Setting, Shown, Summary, TextPart,
+    Told, TurnEnd, TurnSpec,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -281,8 +281,7 @@ impl Case {
         for message in &self.history {
             if matches!(message, Message::User { .. }) || turns.is_empty() {
                 let row = turns.len() as i64 + 1;
-                let id = PastId { row, turn_id: format!("past-{row}") };
-                turns.push(Past { id, messages: Vec::new() });
+                turns.push(Past { id: PastId { row, turn_id: format!("past-{row}") }, messages: Vec::new() });
             }
             turns.last_mut().unwrap().messages.push(message.clone());
         }
@@ -396,10 +395,4 @@ impl Case {
     pub fn check(&self) {
         super::invariants::check(self);
     }
-}
-
-/// A model without a price.
-pub fn offer(model: &str, capabilities: Capabilities) -> PricedModel {
-    let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
-    PricedModel { choice: Rc::new(choice), price: None }
 }

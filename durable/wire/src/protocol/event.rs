@@ -2,9 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+mod awaited;
 mod budget;
 mod read;
 
+pub use awaited::{Awaited, Decision};
 pub use budget::{BudgetReason, TurnLimits};
 
 use super::{
@@ -307,46 +309,6 @@ pub enum AgentState {
     ExecutingPlan,
     /// The turn is parked until a person answers, or has ended with a decision left to a person.
     WaitingOnUser,
-}
-
-/// The party that a waiting call needs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Awaited {
-    /// The client carries the call out.
-    Client,
-    /// A person allows the call.
-    Approval,
-    /// A person grants the turn its budget once more.
-    Limit,
-}
-
-impl Awaited {
-    /// The wire's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Awaited::Client => "client",
-            Awaited::Approval => "approval",
-            Awaited::Limit => "limit",
-        }
-    }
-}
-
-/// The outcome of a request for approval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Decision {
-    Approve,
-    ApproveForThread,
-    Deny,
-    /// The request expired. Clients cannot send this decision.
-    Expired,
-    /// A person had allowed the tool for the whole thread before, so nobody was asked. Clients cannot send this decision.
-    Standing,
 }
 
 /// The start or the end of a call.
