@@ -93,6 +93,29 @@ async fn the_same_question_has_the_same_answer() {
     assert_eq!(tools(&once), tools(&twice));
 }
 
+// Issue 19, items 3 and 14.
+#[tokio::test]
+async fn a_conversation_that_grows_too_long_is_summarised() {
+    let (client, events) = ask("What is 17 * 23?").await;
+    let thread = first(&events, "session").text("thread_id");
+    let filler = "and so on ".repeat(9_500);
+    for turn in 2..10 {
+        let body = json!({ "thread_id": thread, "content": format!("What is {turn} + 1? {filler}") });
+        let events = client.chat(&body).await.turn().await;
+        assert_eq!(first(&events, "done").text("finish_reason"), "stop");
+        if let Some(summary) = events.iter().find(|event| event.kind == "history_summary") {
+            assert!(
+                summary.text("text").contains("- What is 17 * 23?\n- What is 2 + 1?"),
+                "{}",
+                summary.data
+            );
+            assert_eq!(tree::ends(&events, "calculate")[0].text("result"), (turn + 1).to_string());
+            return;
+        }
+    }
+    panic!("nine messages of 95 000 characters fit into 128 000 tokens");
+}
+
 // The demo model reads the conversation like any other.
 #[tokio::test]
 async fn a_conversation_goes_on() {

@@ -82,6 +82,28 @@ export async function demo(browser) {
   await context.close();
 }
 
+/** Issue 19, items 3 and 14: a chat with much text that nobody needs to type. */
+export async function grown(browser) {
+  const { page, context, notes } = await visit(browser, env("ESPALIER_DEMO_URL"));
+  await page.route("**/api/chat", (route) => {
+    const body = JSON.parse(route.request().postData());
+    return route.continue({ postData: JSON.stringify({ ...body, content: `${body.content} ${"and so on ".repeat(9_500)}` }) });
+  });
+  await check("the demo model summarises a long chat, and the note opens and shows it", async () => {
+    const note = page.getByRole("button", { name: "Earlier messages were summarised" });
+    for (let turn = 1; turn < 10 && (await note.count()) === 0; turn += 1) {
+      await send(page, `What is ${turn} + 1?`);
+      await byId(page, "cost-summary").nth(turn - 1).waitFor();
+      await settled(page);
+    }
+    await note.click();
+    const answer = await byId(page, "message-assistant").last().innerText();
+    assert(answer.includes("The user asked, in this order:") && answer.includes("What is 1 + 1?"), answer);
+  });
+  await quiet("a long chat with the demo model", notes);
+  await context.close();
+}
+
 /** The same page on a phone, in the dark. */
 export async function narrow(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_DEMO_URL"), {
