@@ -12,6 +12,8 @@ use wire::model::ToolCall;
 pub(crate) struct Replay {
     models: BTreeMap<String, (String, ModelOutcome)>,
     attempts: BTreeMap<String, u32>,
+    /// The model calls that a run ended without an outcome.
+    dropped: BTreeSet<String>,
     ended: BTreeMap<String, ToolEnd>,
     started: BTreeSet<String>,
     called: BTreeMap<String, Vec<ToolCall>>,
@@ -54,6 +56,9 @@ impl Replay {
                 Fact::Called { calls, .. } => {
                     replay.called.insert(at, calls);
                 }
+                Fact::ModelDropped => {
+                    replay.dropped.insert(at);
+                }
                 Fact::Plan(plan) => {
                     replay.plans.insert((at, plan.revision));
                 }
@@ -62,7 +67,6 @@ impl Replay {
                 | Fact::Stopped(_)
                 | Fact::Waiting { .. }
                 | Fact::Answered { .. }
-                | Fact::ModelDropped
                 | Fact::Parked { .. }
                 | Fact::Unparked { .. } => {}
             }
@@ -79,6 +83,11 @@ impl Replay {
     /// How often a model call was begun.
     pub(crate) fn attempts(&self, at: &str) -> u32 {
         self.attempts.get(at).copied().unwrap_or(0)
+    }
+
+    /// Whether a run ended a model call without an outcome.
+    pub(crate) fn was_dropped(&self, at: &str) -> bool {
+        self.dropped.contains(at)
     }
 
     /// A tool call's result.

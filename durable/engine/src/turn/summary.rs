@@ -33,9 +33,11 @@ pub(super) fn begin(turn: &Turn, level: &mut Level, leaving: Leaving) -> Result<
     let at = level.step_key();
     let path = LevelPath::summary(&at, level.summaries_made());
     let child = turn.open_beside(level, path.clone(), || opening(leaving));
-    // The journal decides where it has the outcome, or where the model call that follows had begun without one.
-    let is_known = turn.replay.model(&path.step(0)).is_some();
-    if is_known || (turn.replay.attempts(&at) == 0 && has_room(turn, &child, level)) {
+    // The journal decides where it has the outcome, and where a run gave the summary up or had begun the model call that
+    // follows without one: the budget may have more room by now.
+    let asked = path.step(0);
+    let is_given_up = turn.replay.was_dropped(&asked) || turn.replay.attempts(&at) > 0;
+    if turn.replay.model(&asked).is_some() || (!is_given_up && has_room(turn, &child, level)) {
         return Ok(Some(child));
     }
     level.prune_without_summary();

@@ -6,12 +6,13 @@ mod long;
 use serde_json::json;
 
 use super::faults::killed_at_every_commit;
-use crate::journal::{CallRecord, MAX_SUMMARY_BYTES, PastId, Summaries, Summary};
-use crate::profiles::Chain;
+use crate::journal::{Answer, CallRecord, MAX_SUMMARY_BYTES, PastId, Summaries, Summary};
+use crate::profiles::{Chain, OnLimit};
+use crate::record::keys::WireIds;
 use crate::testing::*;
-use crate::turn::{Turn, request_tokens};
+use crate::turn::{Ran, Receipt, Turn, request_tokens};
 use wire::model::{Capabilities, Message, ModelErrorKind, ModelRequest};
-use wire::protocol::FinishReason;
+use wire::protocol::{Awaited, FinishReason};
 
 /// Turns of some 520 tokens each. The first one has a fact.
 fn past(turns: usize) -> Vec<Message> {
@@ -314,6 +315,24 @@ fn a_summary_whose_run_was_lost_is_given_up_where_the_budget_has_no_room_again()
     let lines = case.lines();
     assert!(lines.contains(&"model 0s0-summary-0 End aborted".to_owned()), "{lines:#?}");
     assert!(lines.contains(&"left out".to_owned()) && case.end().message.content == "Done.", "{lines:#?}");
+}
+
+// The budget may have room for it by then, because a person granted more.
+#[test]
+fn a_summary_that_was_given_up_is_not_made_in_a_later_run() {
+    let failing = Reply::After(vec![(0, ModelErrorKind::Overloaded)], "The user is Ada.");
+    let mut case = after(13, &[("summary", vec![failing])])
+        .limits(|limits| (limits.llm_calls, limits.on_limit) = (2, OnLimit::Ask));
+    // Entry 0, the start of the summary, and its second request, which uses up the budget.
+    case.run_with(Some(Kill::AfterCommits(3)), |_, _| {});
+    case.resume(None);
+    assert_eq!(case.ran, Some(Ok(Ran::Parked)), "the answer asks for more");
+    let question = WireIds::new("turn").approval("limit.0");
+    let answer = |turn: &Turn| turn.answer(&question, Awaited::Approval, Answer::Approve).unwrap();
+    assert_eq!(case.say(None, answer), Receipt::Taken);
+    case.check();
+    assert_eq!((summaries(&case).len(), case.end().summary), (1, None));
+    assert!(case.lines().contains(&"left out".to_owned()) && case.end().message.content == "Done.");
 }
 
 #[test]
