@@ -196,7 +196,7 @@ async fn an_account_without_credit_is_told_as_that() {
 
 // N-146
 #[tokio::test]
-async fn a_conversation_that_is_too_long_is_shortened_once() {
+async fn a_conversation_that_is_too_long_is_summarised_once() {
     let case = Case::new().await;
     case.script("first", [text("An answer that is long enough to be worth its place. ").saying("Well. ")])
         .await;
@@ -209,12 +209,18 @@ async fn a_conversation_that_is_too_long_is_shortened_once() {
     let mut body = case.says("And?");
     body["thread_id"] = json!(thread);
     let events = case.chat_with(&body).await;
+    // The fake answers the question for a summary by the first marker in it: that of the first turn.
     assert_eq!(
-        story(&events)[2..6],
+        story(&events)[2..11],
         [
             "model:1 start fake-1",
             "model:1 end provider_context_too_long no usage",
+            "agent_state thread thinking summarising_history",
             "model:2 start fake-1",
+            "model:2 end stop in=10 cached=0 out=5",
+            r#"history_summary "Well. An answer that is long enough to be worth its place.""#,
+            "agent_state thread thinking",
+            "model:3 start fake-1",
             r#"part:1 "Shorter.""#,
         ]
     );
@@ -225,9 +231,12 @@ async fn a_conversation_that_is_too_long_is_shortened_once() {
         .iter()
         .map(|request| request.roles().into_iter().map(str::to_owned).collect())
         .collect();
-    assert_eq!(roles, [vec!["system", "user", "assistant", "user"], vec!["system", "user"]]);
+    assert_eq!(roles, [vec!["system", "user", "assistant", "user"], vec!["system", "user", "user"]]);
     let outcomes = rows(&events, "llm_usage", "outcome").await;
-    assert_eq!(outcomes, ["provider_context_too_long", "ok"].map(|outcome| json!({ "outcome": outcome })));
+    assert_eq!(
+        outcomes,
+        ["provider_context_too_long", "ok", "ok"].map(|outcome| json!({ "outcome": outcome }))
+    );
 }
 
 // B-035: the three tags of a failing tool.

@@ -103,6 +103,7 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
             }
             format!("{}{part} {kind}{}", at(labels, event), data["content"])
         }
+        "history_summary" => format!("history_summary {}", data["text"]),
         "tool_call_update" => {
             let call = labels.of("call", event, "tool_call_id");
             let name = event.text("name");
