@@ -1,6 +1,6 @@
 // Every text of the core of the page, in English, a section for each part of the page. The words of an answer's calls stand
-// in `turn/en.ts`. A feature has its own `en.ts`. A text with a value is a function of it. `words.test.ts` fails when a file
-// of another name holds a text.
+// in `turn/en.ts`, those of the settings in `settings/en.ts`. A feature has its own `en.ts`. A text with a value is a
+// function of it. `words.test.ts` fails when a file of another name holds a text.
 
 import { count } from "./count";
 import { approval, card, limit, work } from "./turn/en";
@@ -296,39 +296,6 @@ const figures = {
 
 const settings = {
   title: "Settings",
-  close: "Close the settings",
-  theme: "Theme",
-  themes: { system: "Same as system", light: "Light", dark: "Dark" },
-  model: "Model",
-  defaultModel: "Default",
-  byRole: "By role",
-  byName: "By name",
-  keys: "Keyboard shortcuts",
-  keyNames: { enter: "Enter", shift: "Shift", escape: "Esc", control: "Ctrl" },
-  acts: {
-    send: "Send",
-    sendNow: "Send now, in place of the answer in progress",
-    newLine: "New line",
-    editLast: "Edit the last message (in an empty box)",
-    stop: "Stop the answer",
-    write: "Write a message",
-    search: "Search chats",
-    newChat: "New chat",
-  },
-  version: (version: string, model: string | undefined) => `Espalier ${version}${model ? `, answered by ${model}` : ""}`,
-};
-
-const usage = {
-  title: "Usage",
-  open: "Your usage in the last 30 days",
-  none: "No usage yet.",
-  by: "By",
-  columns: { day: "Day", operation_type: "Operation", model: "Model", context_type: "Context" },
-  calls: "Calls",
-  tokens: "Tokens",
-  cost: "Cost",
-  all: "All",
-  note: "Model calls by day (UTC). An answer is counted shortly after its end.",
 };
 
 const exported = {
@@ -339,5 +306,5 @@ const exported = {
 
 export const en = {
   common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, approval, limit, card, work, status, notice,
-  figures, settings, usage, exported,
+  figures, settings, exported,
 };

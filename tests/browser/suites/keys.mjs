@@ -98,7 +98,10 @@ export async function keys(browser) {
     await byId(page, "thread-menu").first().focus();
     await page.keyboard.press("Enter");
     await page.getByRole("menuitem", { name: "Rename" }).waitFor();
+    assertEqual(await focused(page), "thread-pin", "the focus");
+    await page.keyboard.press("ArrowDown");
     assertEqual(await focused(page), "thread-rename", "the focus");
+    await page.keyboard.press("ArrowUp");
     await page.keyboard.press("ArrowUp");
     assertEqual(await focused(page), "thread-delete", "the focus");
     await page.keyboard.press("Escape");
@@ -117,6 +120,7 @@ async function menu(page, title) {
 
 async function rename(page, title) {
   await menu(page, "Never stop");
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await byId(page, "thread-name").fill(title);
   await page.keyboard.press("Enter");
@@ -236,6 +240,7 @@ export async function models(browser) {
 
   await check("the composer has the same choice", async () => {
     await byId(page, "choose-model").filter({ hasText: "secondary" }).click();
+    await byId(page, "model-primary").waitFor();
     assertEqual(await page.getByRole("menuitemradio", { checked: true }).allInnerTexts().then((all) => all.map((text) => text.split(" ")[0])), ["secondary"], "the mark");
     await byId(page, "model-primary").click();
     await page.waitForFunction(() => document.activeElement?.id === "composer");

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "react";
 import { en } from "../en";
 import { features, type Feature } from "../feature";
 import { NotificationsSetting } from "../notifications/NotificationsSetting";
+import { settings as words } from "../settings/en";
 import { page } from "../state/page";
 import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES } from "../state/settings";
 import { useStore } from "../state/store";
@@ -13,7 +14,7 @@ import { CloseIcon } from "./Icons";
 import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
-const { acts, keyNames } = en.settings;
+const { acts, keyNames } = words;
 const KEYS: readonly (readonly [string[], string])[] = [
   [[keyNames.enter], acts.send],
   [[keyNames.control, keyNames.enter], acts.sendNow],
@@ -51,7 +52,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
           <h2 id="settings-title">{en.settings.title}</h2>
           <button type="button" className="icon-button" onClick={onClose} title={en.common.close}>
             <CloseIcon />
-            <span className="visually-hidden">{en.settings.close}</span>
+            <span className="visually-hidden">{words.close}</span>
           </button>
         </header>
         <ThemeChoice />
@@ -63,7 +64,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         <Keys />
         {health?.version && (
           <p className="dialog-foot">
-            {en.settings.version(health.version, health.model)}
+            {words.version(health.version, health.model)}
           </p>
         )}
       </div>
@@ -80,12 +81,12 @@ function ThemeChoice() {
   const { theme } = useStore(settings);
   return (
     <fieldset className="setting">
-      <legend>{en.settings.theme}</legend>
+      <legend>{words.theme}</legend>
       <div className="choices">
         {THEMES.map((each) => (
           <label key={each} className="choice">
             <input type="radio" name="theme" value={each} checked={theme === each} onChange={() => setTheme(each)} />
-            <span>{en.settings.themes[each]}</span>
+            <span>{words.themes[each]}</span>
           </label>
         ))}
       </div>
@@ -96,7 +97,7 @@ function ThemeChoice() {
 function Keys() {
   return (
     <section className="setting">
-      <h3>{en.settings.keys}</h3>
+      <h3>{words.keys}</h3>
       <dl className="keys">
         {KEYS.map(([keys, act]) => (
           <div key={act}>
@@ -119,7 +120,7 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
   return (
     <section className="setting">
       <h3>
-        <label htmlFor="model-choice">{en.settings.model}</label>
+        <label htmlFor="model-choice">{words.model}</label>
       </h3>
       <select
         id="model-choice"
@@ -127,10 +128,10 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
         value={chosen ?? ""}
         onChange={(event) => setModel(event.target.value || null)}
       >
-        <option value="">{en.settings.defaultModel}
+        <option value="">{words.defaultModel}
           {firstOf(offered.roles[DEFAULT_ROLE])}</option>
         {roles.length > 0 && (
-          <optgroup label={en.settings.byRole}>
+          <optgroup label={words.byRole}>
             {roles.map(([role, ids]) => (
               <option key={role} value={role}>
                 {role}
@@ -139,7 +140,7 @@ function ModelChoice({ offered, chosen }: { offered: ModelList; chosen: string |
             ))}
           </optgroup>
         )}
-        <optgroup label={en.settings.byName}>
+        <optgroup label={words.byName}>
           {offered.models.map(({ id }) => (
             <option key={id} value={id}>
               {id}

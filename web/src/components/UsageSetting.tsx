@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { wordsFor } from "../api/http";
 import { readUsage } from "../api/threads";
 import { en } from "../en";
+import { usage as words } from "../settings/en";
 import { compact, money } from "../turn/status";
 import { sumsBy, total, type By, type Sum } from "../turn/usage";
 import type { UsageRow } from "../wire";
@@ -11,13 +12,13 @@ import { Disclosure } from "./Disclosure";
 import { Problem } from "./PagedList";
 import "../styles/usage.css";
 
-const BY: Record<By, string> = en.usage.columns;
+const BY: Record<By, string> = words.columns;
 
 export function UsageSetting() {
   return (
     <section className="setting">
-      <h3>{en.usage.title}</h3>
-      <Disclosure label={en.usage.open}>
+      <h3>{words.title}</h3>
+      <Disclosure label={words.open}>
         <Usage />
       </Disclosure>
     </section>
@@ -40,7 +41,7 @@ function Usage() {
   if (rows === null || rows.length === 0) {
     return (
       <p className="side-note" role="status">
-        {rows === null ? en.common.loading : en.usage.none}
+        {rows === null ? en.common.loading : words.none}
       </p>
     );
   }
@@ -48,7 +49,7 @@ function Usage() {
   return (
     <>
       <label className="usage-by">
-        {en.usage.by}{" "}
+        {words.by}{" "}
         <select data-testid="usage-by" value={by} onChange={(event) => setBy(event.target.value as By)}>
           {Object.entries(BY).map(([each, words]) => (
             <option key={each} value={each}>
@@ -57,14 +58,14 @@ function Usage() {
           ))}
         </select>
       </label>
-      <div className="usage-frame" tabIndex={0} role="group" aria-label={en.usage.title}>
+      <div className="usage-frame" tabIndex={0} role="group" aria-label={words.title}>
         <table className="usage" data-testid="usage">
           <thead>
             <tr>
               <th scope="col">{BY[by]}</th>
-              <th scope="col">{en.usage.calls}</th>
-              <th scope="col">{en.usage.tokens}</th>
-              <th scope="col">{en.usage.cost}</th>
+              <th scope="col">{words.calls}</th>
+              <th scope="col">{words.tokens}</th>
+              <th scope="col">{words.cost}</th>
             </tr>
           </thead>
           <tbody>
@@ -77,7 +78,7 @@ function Usage() {
           </tfoot>
         </table>
       </div>
-      <p className="side-note">{en.usage.note}</p>
+      <p className="side-note">{words.note}</p>
     </>
   );
 }

@@ -1,6 +1,6 @@
 // The usage of turns, summed by day, operation, model or context.
 
-import { en } from "../en";
+import { usage as words } from "../settings/en";
 import type { UsageRow } from "../wire";
 
 export type By = "day" | "operation_type" | "model" | "context_type";
@@ -27,7 +27,7 @@ export function sumsBy(rows: readonly UsageRow[], by: By): Sum[] {
 }
 
 export function total(sums: readonly Sum[]): Sum {
-  return sums.reduce(plus, { name: en.usage.all, calls: 0, tokens: 0, cost: 0 });
+  return sums.reduce(plus, { name: words.all, calls: 0, tokens: 0, cost: 0 });
 }
 
 function plus({ name, ...a }: Sum, b: Sum): Sum {
