@@ -140,11 +140,11 @@ FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
 FUZZ_TARGETS := sse deltas chat_request output_schema page address
 
-fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each; needs a nightly Rust)
+fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each)
 	ESPALIER_TURNS=$(FUZZ_TURNS) cargo test --locked --profile bench -p engine --lib turn::tests::property
 	@for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target && echo "fuzzing $$target for $(FUZZ_SECONDS) s" && \
-		PATH="$$(dirname "$$(scripts/cargo-tool cargo-fuzz)"):$$PATH" cargo +nightly fuzz run -s none $$target \
+		PATH="$$(dirname "$$(scripts/cargo-tool cargo-fuzz)"):$$PATH" cargo fuzz run -s none $$target \
 			fuzz/corpus/$$target fuzz/seeds/$$target -- \
 			-max_total_time=$(FUZZ_SECONDS) -max_len=8192 -timeout=5 -print_final_stats=1 || exit 1; \
 	done

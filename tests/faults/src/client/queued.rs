@@ -22,9 +22,12 @@ impl Clients {
             while self.get(user, &format!("/api/threads/{}", first.thread_id)).await.is_none() {
                 sleep(LOOK).await;
             }
+            let mut queued = Vec::new();
             for order in waiting {
                 self.world.ledger.ordered(order.number, &order.thread_id);
-                self.enqueue(user, order).await;
+                if self.enqueue(user, order).await {
+                    queued.push(order);
+                }
             }
             let mut views = Vec::new();
             for order in waiting {
@@ -32,23 +35,24 @@ impl Clients {
                     views.push(self.one_turn(user, order).await);
                 }
             }
-            self.are_in_order(user, waiting).await;
+            self.are_in_order(user, &queued).await;
             views
         };
         tokio::join!(self.one_turn(user, first), behind).1
     }
 
-    /// Sends a message until the service has taken it.
-    async fn enqueue(&self, user: &User, order: &Order) {
+    /// Sends a message until the service has taken it. Returns whether it waits in the queue.
+    async fn enqueue(&self, user: &User, order: &Order) -> bool {
         let body = body_of(order);
         loop {
             match user.send("POST", "/api/chat", &[], &body).await {
                 Some(reply) if reply.status == 202 => {
                     self.seen().queued += 1;
-                    return;
+                    return true;
                 }
-                // No turn ran any more. The client goes away, and its turn goes on.
-                Some(reply) if reply.status == 200 => return,
+                // No turn ran any more. The client goes away, and its turn goes on. It may come before messages of a
+                // queue that is held.
+                Some(reply) if reply.status == 200 => return false,
                 Some(reply) => self.refused(reply).await,
                 None => {}
             }
@@ -88,10 +92,10 @@ impl Clients {
         false
     }
 
-    /// The messages became turns once, and in the order in which the service took them.
-    async fn are_in_order(&self, user: &User, waiting: &[Order]) {
-        let Some(first) = waiting.first() else { return };
-        let ids: Vec<String> = waiting.iter().map(|order| script::turn_id(order.number)).collect();
+    /// The messages that waited became turns once, and in the order in which the service took them.
+    async fn are_in_order(&self, user: &User, queued: &[&Order]) {
+        let Some(first) = queued.first() else { return };
+        let ids: Vec<String> = queued.iter().map(|order| script::turn_id(order.number)).collect();
         loop {
             if let Some(asked) = self.asked(user, &first.thread_id).await {
                 let begun: Vec<String> = asked.into_iter().filter(|turn| ids.contains(turn)).collect();
