@@ -83,6 +83,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
 	$(TOOLS) scripts/lengths
+	@for patch in tests/faults/mutants/*.patch; do git apply --check -C1 "$$patch" || exit 1; done
 	$(TOOLS) node tests/bench/scale.mjs --check
 
 types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists of tools (`verify` compares them)
