@@ -235,6 +235,10 @@ usage?: ModelCost | null,
  */
 decision?: Decision | null, 
 /**
+ * At the end: the documents that the result comes from, each once; at most 20.
+ */
+sources?: Array<Source>, 
+/**
  * At the start of a call that the client carries out. `expires_at` is its deadline (milliseconds since 1970).
  */
 awaits?: Awaited | null, expires_at?: number | null, 
@@ -397,7 +401,20 @@ parts?: Array<MessagePart>, };
  * A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
  * answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
  */
-export type MessagePart = { "type": "text", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "reasoning", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "summary", text?: string | null, } | { "type": "call", tool_call_id: string, parent_id?: string | null, };
+export type MessagePart = { "type": "text", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "reasoning", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "summary", text?: string | null, } | { "type": "call", tool_call_id: string, parent_id?: string | null, 
+/**
+ * The sources of its result, which the node has only the beginning of.
+ */
+sources?: Array<Source>, };
+
+/**
+ * A document that an answer may come from.
+ */
+export type Source = { 
+/**
+ * Its name, at most 200 characters.
+ */
+title: string, };
 
 /**
  * The author of a message.

@@ -19,6 +19,7 @@ export type {
   ModelCost,
   QueuedMessage,
   SentContent,
+  Source,
   StoredMessage,
   ThreadDetail,
   ThreadList,

@@ -68,6 +68,10 @@ pub trait Tool {
     fn is_opt_in(&self) -> bool {
         false
     }
+    /// The documents that a result of this tool comes from, by name, each once.
+    fn sources(&self, _result: &str) -> Vec<String> {
+        Vec::new()
+    }
     /// Validates the arguments and runs. The model reads an error, so its text says how to correct the call.
     fn run(
         &self,

@@ -20,6 +20,21 @@ pub fn passage(passage: &Passage) -> String {
     )
 }
 
+/// The names of the documents whose passages stand in a text, each once, in their order.
+pub fn documents(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let head = line.strip_prefix("<passage document=\"").and_then(|rest| rest.split_once('"'));
+        let Some((name, _)) = head else { continue };
+        let name =
+            name.replace("&quot;", "\"").replace("&gt;", ">").replace("&lt;", "<").replace("&amp;", "&");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// A memory with the day on which a model last remembered it.
 pub fn memory(memory: &Memory) -> String {
     let Memory { id, content, updated_at, .. } = memory;

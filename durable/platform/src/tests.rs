@@ -283,6 +283,7 @@ fn a_reader_that_lags_behind_the_log_goes_on_from_storage() {
             result,
             is_error: false,
             duration_ms: None,
+            sources: Vec::new(),
             awaits: None,
             expires_at: None,
             place: Place::default(),

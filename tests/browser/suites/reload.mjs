@@ -52,6 +52,7 @@ export async function reload(browser) {
   await stops(page);
   await quiet("reloaded turns", notes);
   await context.close();
+  await sources(browser);
   await plan(browser);
   await approval(browser);
   await interrupted(browser);
@@ -116,6 +117,36 @@ async function stops(page) {
     await page.locator('[data-testid="turn-error"][data-code="cancelled"]').waitFor();
     await survives(page, ["On it.", "I ask.", "Slowly.", "I shall go on and on"]);
   });
+}
+
+/** Passages that are longer than the part of a result that is stored. Its card shows less after a reload, so it stays closed. */
+async function sources(browser) {
+  const llm = fakeLlm();
+  await llm.script("", [{ text: "I look.", calls: [{ name: "search_collection", arguments: { query: "pears" } }] }, { text: "They keep until March." }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  await check("the sources of an answer", async () => {
+    await page.evaluate(async () => {
+      const post = (path, type, body) => fetch(path, { method: "POST", headers: { "content-type": type }, body }).then((answer) => answer.json());
+      const { id } = await post("/api/collections", "application/json", JSON.stringify({ name: "Garden" }));
+      for (const name of ["cellar.md", "frost.md", "walls.md"]) {
+        await post(`/api/collections/${id}/documents?name=${name}`, "text/markdown", `# ${name}\n\n${`The pears of ${name} keep well. `.repeat(25)}`);
+      }
+    });
+    await byId(page, "collections-open").click();
+    await byId(page, "collection-use").check();
+    await page.keyboard.press("Escape");
+    await send(page, llm.says("Which pears keep?"));
+    await settled(page);
+    const seen = async () => [await byId(page, "message-assistant").innerText(), (await byId(page, "sources").locator("cite").allInnerTexts()).sort()];
+    const before = await seen();
+    assertEqual(before[1], ["cellar.md", "frost.md", "walls.md"], "the sources");
+    await page.reload();
+    await settled(page);
+    await byId(page, "sources").waitFor();
+    assertEqual(await seen(), before, "the answer after the reload");
+  });
+  await quiet("reloaded sources", notes);
+  await context.close();
 }
 
 async function plan(browser) {

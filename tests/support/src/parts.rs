@@ -27,7 +27,7 @@ pub fn assert_matches(events: &[Event], stored: &Value, content: &Value) {
         let absent = (kind == "summary").then_some("");
         let text = part[member].as_str().or(absent);
         let text = text.unwrap_or_else(|| panic!("a part without {member}: {part}"));
-        let names = ["type", "parent_id", "cut", member];
+        let names = ["type", "parent_id", "cut", "sources", member];
         assert!(
             part.as_object().is_some_and(|part| part.keys().all(|name| names.contains(&name.as_str()))),
             "{part}"
@@ -41,7 +41,7 @@ pub fn assert_matches(events: &[Event], stored: &Value, content: &Value) {
             assert!(whole.len() > kept.len() && whole.starts_with(kept), "a cut text begins otherwise");
             text.clone_into(whole);
         }
-        before.push((kind, text.to_owned()));
+        before.push((kind, text.to_owned() + &titles(&part["sources"])));
     }
     assert_eq!(levels, shown, "{stored:#}");
 }
@@ -76,6 +76,11 @@ fn seen(events: &[Event]) -> BTreeMap<&str, Vec<(&str, String)>> {
                     None => parts.push(("", "", "", "summary", text)),
                 }
             }
+            "tool_call_update" => {
+                let id = event.text("tool_call_id");
+                let call = parts.iter_mut().find(|part| part.3 == "call" && part.0 == id);
+                call.into_iter().for_each(|part| part.4.push_str(&titles(&event.data["sources"])));
+            }
             "model_call_reset" => parts.retain(|part| part.1 != call),
             _ => {}
         }
@@ -85,4 +90,9 @@ fn seen(events: &[Event]) -> BTreeMap<&str, Vec<(&str, String)>> {
         levels.entry(level).or_default().push((kind, text));
     }
     levels
+}
+
+/// The sources of a call.
+fn titles(sources: &Value) -> String {
+    sources.as_array().into_iter().flatten().map(|source| format!(" {}", source["title"])).collect()
 }

@@ -72,7 +72,7 @@ const SHAPES: &[Shape] = &[
     Shape("tool_call_update",
         &[("tool_call_id", Text), ("name", Text), ("status", STATUS), ("parent_id", TextOrNull), ("depth", Number)],
         &[("started_ms", Number), ("args", Object), ("result", Text), ("is_error", Flag), ("duration_ms", Number),
-          ("usage", Object), ("decision", DECISION), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
+          ("usage", Object), ("decision", DECISION), ("sources", List), ("awaits", OneOf(&["client"])), ("expires_at", Number)]),
     Shape("approval_request",
         &[("approval_id", Text), ("tool_call_id", Text), ("name", Text), ("args", Object), ("permission_class", Text),
           ("expires_at", Number), ("parent_id", TextOrNull), ("depth", Number)],
@@ -148,7 +148,7 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     }
     match (event.kind.as_str(), event.text("status")) {
         ("tool_call_update", "start") => {
-            let at_the_end = ["result", "is_error", "duration_ms", "usage", "decision"];
+            let at_the_end = ["result", "is_error", "duration_ms", "usage", "decision", "sources"];
             expect_members(data, &["args", "started_ms"], &at_the_end)
         }
         ("tool_call_update", _) => {

@@ -3,7 +3,7 @@
 
 import type { ApprovalRequestEvent, ChunkEvent, FinishReason, LimitRequestEvent, LimitResolvedEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
 import { isFeaturesLevel, knownAfter } from "./features";
-import { SUBTASK_TOOL, summaryEntry, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { SUBTASK_TOOL, summaryEntry, titlesOf, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
   if (event.turn_id !== view.turnId || event.seq <= view.lastSeq) return view;
@@ -160,6 +160,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           startedMs: event.started_ms ?? null,
           durationMs: null,
           usage: null,
+          sources: [],
           decision: null,
         };
   const next: ToolEntry =
@@ -171,6 +172,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           result: event.result ?? null,
           durationMs: event.duration_ms ?? null,
           usage: event.usage ?? null,
+          sources: titlesOf(event.sources),
           decision: event.decision ?? null,
         };
   return at === -1 ? [...entries, next] : entries.with(at, next);

@@ -4,7 +4,7 @@ import type { ExecutionTree, StoredMessage, TreeModelCall, TreeNode, TurnVersion
 import { withoutMarks, type Medium } from "./attachments";
 import { knownFrom } from "./features";
 import { versionsOf } from "./versions";
-import { newTurn, summaryEntry, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { newTurn, summaryEntry, titlesOf, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
@@ -117,7 +117,7 @@ export function entriesOf(message: StoredMessage): TurnEntry[] {
   const entries = parts.flatMap((part, index): TurnEntry[] => {
     if (part.type === "call") {
       const call = byId.get(part.tool_call_id);
-      return call && left.delete(call) ? [call] : [];
+      return call && left.delete(call) ? [{ ...call, sources: titlesOf(part.sources) }] : [];
     }
     if (part.type === "summary") return [summaryEntry(part.text ?? null)];
     // A later version may store other parts. The tree of a long turn may lack the call around a text.
@@ -160,6 +160,7 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
       startedMs: node.started_ms ?? null,
       durationMs: node.duration_ms,
       usage: node.usage ?? null,
+      sources: [],
       decision: node.decision ?? null,
     };
   });

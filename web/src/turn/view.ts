@@ -4,7 +4,7 @@
 // `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
 import type { Turns } from "../feature";
-import type { CostSummary, Decision, FinishReason, LeftUndone, ModelCost, TurnLimits, Usage } from "../wire";
+import type { CostSummary, Decision, FinishReason, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
 import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
@@ -39,6 +39,8 @@ export interface ToolEntry extends Entry {
   durationMs: number | null;
   /** The tokens and costs of all model calls below a subtask that has ended. */
   usage: ModelCost | null;
+  /** The documents that the result comes from, once the call has ended. */
+  sources: readonly string[];
   /** The decision on a call that needed a person's permission, once the call has ended. */
   decision: Decision | null;
 }
@@ -217,4 +219,8 @@ export function answerText(view: TurnView): string {
     .map((entry) => (entry as TextEntry).content.trim())
     .filter(Boolean)
     .join("\n\n");
+}
+
+export function titlesOf(sources: readonly Source[] | undefined): string[] {
+  return (sources ?? []).map(({ title }) => title);
 }

@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Commit, TextPart};
-use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart, Place, Seq};
+use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart, Place, Seq, Source};
+
+#[cfg(test)]
+mod tests;
 
 /// The most bytes of text that are kept, and of reasoning: storage takes no more of a message
 /// (`PARTS_BYTES` in `platform/src/storage/fit.rs`).
@@ -23,6 +26,8 @@ pub enum Told {
     Called { tool_call_id: String, place: Place },
     /// Earlier messages left the model's view, with or without a summary in their place.
     Summary { text: Option<String> },
+    /// A tool call has ended, and its result comes from these sources.
+    Found { tool_call_id: String, sources: Vec<Source> },
     /// Readers drop the parts of a model call.
     Reset { model_call_id: String },
 }
@@ -54,6 +59,9 @@ impl Told {
                 Told::Called { tool_call_id: tool_call_id.clone(), place: place.clone() }
             }
             Event::HistorySummary { text } => Told::Summary { text: text.clone() },
+            Event::ToolCallUpdate { tool_call_id, sources, .. } if !sources.is_empty() => {
+                Told::Found { tool_call_id: tool_call_id.clone(), sources: sources.clone() }
+            }
             Event::ModelCallReset { model_call_id, .. } => {
                 Told::Reset { model_call_id: model_call_id.clone() }
             }
@@ -117,7 +125,8 @@ impl Shown {
                 Told::Called { tool_call_id, place } => {
                     // A call that runs again after a lost run has started once.
                     if self.calls.insert(tool_call_id.clone()) {
-                        let part = MessagePart::Call { tool_call_id, parent_id: place.parent_id };
+                        let (parent_id, sources) = (place.parent_id, Vec::new());
+                        let part = MessagePart::Call { tool_call_id, parent_id, sources };
                         self.parts.push(Part {
                             id: String::new(),
                             model_call_id: String::new(),
@@ -127,6 +136,15 @@ impl Shown {
                     }
                 }
                 Told::Summary { text } => self.summarise(text),
+                Told::Found { tool_call_id: ended, sources: found } => {
+                    for part in &mut self.parts {
+                        if let MessagePart::Call { tool_call_id, sources, .. } = &mut part.part
+                            && *tool_call_id == ended
+                        {
+                            sources.clone_from(&found);
+                        }
+                    }
+                }
                 Told::Reset { model_call_id } => {
                     self.parts.retain(|part| part.kind().is_none() || part.model_call_id != model_call_id);
                     self.count();
@@ -254,145 +272,5 @@ impl Part {
             MessagePart::Reasoning { .. } => Some(ChunkKind::Reasoning),
             MessagePart::Call { .. } | MessagePart::Summary { .. } => None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use ChunkKind::{Reasoning, Text};
-    use wire::protocol::CUT_MARK;
-
-    fn text(part: &str, kind: ChunkKind, parent: Option<&str>, text: &str) -> Told {
-        Told::Text {
-            part_id: part.to_owned(),
-            model_call_id: part.chars().take(1).collect(),
-            kind,
-            place: Place { parent_id: parent.map(str::to_owned), depth: u32::from(parent.is_some()) },
-            text: text.to_owned(),
-        }
-    }
-
-    fn called(id: &str) -> Told {
-        Told::Called { tool_call_id: id.to_owned(), place: Place::default() }
-    }
-
-    /// Each part as its first letter and its text or id; a `!` stands for the mark of a cut.
-    fn lines(shown: &Shown) -> Vec<String> {
-        let line = |part: MessagePart| {
-            let inside = part.parent_id().map(|id| format!(" in {id}")).unwrap_or_default();
-            match part {
-                MessagePart::Text { text, cut, .. } => {
-                    assert_eq!(text.ends_with(CUT_MARK), cut);
-                    format!("t {}{inside}", text.replace(CUT_MARK, "!"))
-                }
-                MessagePart::Reasoning { text, cut, .. } => {
-                    assert_eq!(text.ends_with(CUT_MARK), cut);
-                    format!("r {}{inside}", text.replace(CUT_MARK, "!"))
-                }
-                MessagePart::Call { tool_call_id, .. } => format!("c {tool_call_id}{inside}"),
-                MessagePart::Summary { text } => format!("s {}", text.unwrap_or_default()),
-            }
-        };
-        shown.parts().into_iter().map(line).collect()
-    }
-
-    #[test]
-    fn pieces_of_a_part_are_joined_whatever_stands_between_them() {
-        let mut shown = Shown::default();
-        shown.add([
-            text("a0", Reasoning, None, "Hm"),
-            text("b0", Text, Some("call"), "In"),
-            text("a0", Reasoning, None, "."),
-            text("a1", Text, None, ""),
-            text("a2", Text, None, "So."),
-            called("call"),
-            text("b0", Text, Some("call"), "side."),
-            called("call"),
-        ]);
-        assert_eq!(lines(&shown), ["r Hm.", "t Inside. in call", "t So.", "c call"]);
-    }
-
-    // Issue 19, item 3.
-    #[test]
-    fn a_later_summary_takes_the_place_of_the_one_before() {
-        let summary = |text: Option<&str>| Told::Summary { text: text.map(str::to_owned) };
-        let mut shown = Shown::default();
-        shown.add([summary(Some("one")), text("a0", Text, None, "So."), summary(Some("two"))]);
-        assert!(!shown.has_left_out());
-        shown.add([summary(None), called("call"), summary(None)]);
-        shown.add([Told::Reset { model_call_id: "a".to_owned() }]);
-        assert!(shown.has_left_out());
-        assert_eq!(lines(&shown), ["s two", "s ", "c call"], "a reset drops no note");
-    }
-
-    #[test]
-    fn a_reset_drops_the_parts_of_its_model_call_alone() {
-        let reset = || Told::Reset { model_call_id: "b".to_owned() };
-        let told = [
-            (1, text("a0", Text, None, "kept")),
-            (2, text("b0", Reasoning, None, "lost")),
-            (3, text("b1", Text, None, "lost")),
-            (9, text("b2", Text, None, "again")),
-            (4, called("call")),
-            (8, reset()),
-        ];
-        // The rows of the log may come in another order than their numbers.
-        assert_eq!(lines(&Shown::read(told.to_vec())), ["t kept", "c call", "t again"]);
-        let mut whole = Shown::default();
-        whole.add([reset(), text("b0", Text, None, &"x".repeat(KEPT_BYTES)), reset()]);
-        assert_eq!(whole, Shown::default(), "its room is free again");
-    }
-
-    #[test]
-    fn parts_that_only_repeat_the_content_are_left_out() {
-        let of = |told: &[Told], content: &str| {
-            let mut shown = Shown::default();
-            shown.add(told.to_vec());
-            shown.parts_beside(content).len()
-        };
-        let plain = text("a0", Text, None, "Hello.");
-        assert_eq!(of(std::slice::from_ref(&plain), "Hello."), 0);
-        assert_eq!(
-            of(std::slice::from_ref(&plain), "Hello. And more."),
-            1,
-            "the content of a turn that failed may have more"
-        );
-        assert_eq!(of(&[text("a0", Reasoning, None, "Hello.")], "Hello."), 1);
-        assert_eq!(of(&[text("a0", Text, Some("call"), "Hello.")], "Hello."), 1);
-        assert_eq!(of(&[plain, called("call")], "Hello."), 2);
-    }
-
-    #[test]
-    fn text_and_reasoning_are_kept_up_to_their_limits() {
-        let room = KEPT_BYTES - PART_BYTES;
-        for kind in [Text, Reasoning] {
-            let mut shown = Shown::default();
-            shown.add([text("a0", kind, None, &"x".repeat(room - 2)), text("a0", kind, None, "yy")]);
-            assert!(lines(&shown)[0].ends_with("xyy"), "all of it fits");
-            shown.add([text("a0", kind, None, "z")]);
-            assert!(lines(&shown)[0].ends_with("xyy!"), "the next byte is left out");
-
-            let mut shown = Shown::default();
-            shown.add([text("a0", kind, None, &"x".repeat(room - 1)), text("a0", kind, None, "ü")]);
-            assert!(lines(&shown)[0].ends_with("x!"), "no character is split");
-            shown.add([text("a1", kind, None, "a further part")]);
-            let other = if kind == Text { Reasoning } else { Text };
-            shown.add([text("a2", other, None, "of the other kind"), called("call")]);
-            assert_eq!(shown.parts().len(), 3);
-        }
-        // A part without room leaves its mark at the one before it.
-        let mut shown = Shown::default();
-        shown.add([text("a0", Text, None, &"x".repeat(room - 10)), text("a1", Text, None, "none")]);
-        assert!(lines(&shown)[0].ends_with("x!"));
-    }
-
-    #[test]
-    fn the_number_of_parts_is_bounded() {
-        let mut shown = Shown::default();
-        for number in 0..20_000 {
-            shown.add([text(&format!("a{number}"), Text, None, "x")]);
-        }
-        assert_eq!(shown.parts().len(), KEPT_BYTES / (PART_BYTES + 1));
     }
 }

@@ -42,6 +42,11 @@ impl Tool for TestTool {
         &self.spec
     }
 
+    fn sources(&self, result: &str) -> Vec<String> {
+        let echoed = result.strip_prefix("echo");
+        echoed.map(|_| vec!["the cave".to_owned(), "x".repeat(300)]).unwrap_or_default()
+    }
+
     fn run(
         &self,
         arguments: &str,

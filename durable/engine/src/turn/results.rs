@@ -6,7 +6,7 @@ use crate::memory::Overlay;
 use crate::ports::ToolError;
 use crate::versions::Versions;
 use wire::model::ToolCall;
-use wire::protocol::{CallStatus, Event, Place};
+use wire::protocol::{CallStatus, Event, MAX_NAME_CHARS, MAX_SOURCES, Place, Source};
 
 /// The most bytes of arguments in an event for clients: an event is one row of the log. Tools get all of
 /// them.
@@ -61,6 +61,7 @@ pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms
         duration_ms: None,
         usage: None,
         decision: None,
+        sources: Vec::new(),
         awaits: None,
         expires_at: None,
         place: place.clone(),
@@ -82,10 +83,19 @@ pub(super) fn end_event(turn: &Turn, key: &str, call: &ToolCall, place: &Place, 
         result: Some(end.content.clone()),
         is_error: end.is_error,
         duration_ms: Some(end.duration_ms),
+        sources: sources(turn, call, end),
         awaits: None,
         expires_at: None,
         place: place.clone(),
     }
+}
+
+/// The documents that a result comes from, as its tool reads them.
+fn sources(turn: &Turn, call: &ToolCall, end: &ToolEnd) -> Vec<Source> {
+    let tool = turn.ports.tools.all().iter().find(|tool| tool.spec().name == call.name);
+    let Some(tool) = tool.filter(|_| !end.is_error) else { return Vec::new() };
+    let titles = tool.sources(&end.content).into_iter().take(MAX_SOURCES);
+    titles.map(|title| Source { title: title.chars().take(MAX_NAME_CHARS).collect() }).collect()
 }
 
 /// The results, for the model, of calls that got no answer, or a no.

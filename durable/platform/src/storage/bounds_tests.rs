@@ -253,8 +253,11 @@ fn an_answer_beyond_the_limit_is_cut_at_its_end_and_says_so() {
 
     // Characters that are six bytes as JSON, and more calls than there is room for.
     let worst = MessagePart::Text { text: worst(400_000), parent_id: None, cut: false };
-    let call =
-        |n: usize| MessagePart::Call { tool_call_id: format!("call_0123456789abcdef_{n}"), parent_id: None };
+    let call = |n: usize| MessagePart::Call {
+        tool_call_id: format!("call_0123456789abcdef_{n}"),
+        parent_id: None,
+        sources: Vec::new(),
+    };
     let (parts, bytes) = fitted(vec![worst]);
     assert!(lengths(&parts)[0].0 > 58_000 && bytes > PARTS_BYTES - 100, "{bytes}");
     let calls = (0..10_000).map(call);

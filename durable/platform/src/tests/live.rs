@@ -89,6 +89,7 @@ fn arguments_count_by_their_length() {
         result: None,
         is_error: false,
         duration_ms: None,
+        sources: Vec::new(),
         awaits: None,
         expires_at: None,
         place: Place::default(),

@@ -66,3 +66,23 @@ impl ThreadChange {
         Ok(Change::Title(title))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    // Issue 19, item 13: a pin is the only member of its change.
+    #[test]
+    fn a_pin_is_set_or_taken_away() {
+        let parse = |body: Value| ThreadChange::parse(body.to_string().as_bytes());
+        assert_eq!(parse(json!({ "pinned": true })), Ok(Change::Pinned(true)));
+        assert_eq!(parse(json!({ "pinned": false, "title": null })), Ok(Change::Pinned(false)));
+        for (body, field) in
+            [(json!({ "pinned": true, "title": "x" }), "title"), (json!({ "pinned": "yes" }), "pinned")]
+        {
+            assert_eq!(parse(body.clone()).unwrap_err().field.as_deref(), Some(field), "{body}");
+        }
+    }
+}

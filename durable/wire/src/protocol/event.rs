@@ -10,7 +10,8 @@ pub use awaited::{Awaited, Decision};
 pub use budget::{BudgetReason, TurnLimits};
 
 use super::{
-    CostSummary, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview, StepStatus, StoredMessage, Verdict,
+    CostSummary, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview, Source, StepStatus, StoredMessage,
+    Verdict,
 };
 use crate::model::Usage;
 
@@ -137,6 +138,9 @@ pub enum Event {
         /// At the end of a call that needed a person's permission.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         decision: Option<Decision>,
+        /// At the end: the documents that the result comes from, each once; at most 20.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sources: Vec<Source>,
         /// At the start of a call that the client carries out. `expires_at` is its deadline (milliseconds since 1970).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         awaits: Option<Awaited>,

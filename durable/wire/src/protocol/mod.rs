@@ -47,7 +47,7 @@ pub use message::{
     SentContent, StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary,
     TurnVersion, WorkspaceList,
 };
-pub use part::{CUT_MARK, MessagePart};
+pub use part::{CUT_MARK, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{
     DocumentChange, DocumentDetail, DocumentEntry, MAX_PROJECT_DOCUMENT_CHARS, MAX_PROJECT_TEXT_CHARS,

@@ -1,9 +1,21 @@
 //! The parts of an answer, in the order in which a reader saw them appear.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The end of a text that is marked as `cut`.
 pub const CUT_MARK: &str = "\n\n[shortened]";
+
+/// The most sources of one call.
+pub const MAX_SOURCES: usize = 20;
+
+/// A document that an answer may come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Source {
+    /// Its name, at most 200 characters.
+    pub title: String,
+}
 
 /// A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
 /// answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
@@ -39,6 +51,9 @@ pub enum MessagePart {
         tool_call_id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_id: Option<String>,
+        /// The sources of its result, which the node has only the beginning of.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sources: Vec<Source>,
     },
 }
 
@@ -46,7 +61,7 @@ crate::tagged!(MessagePart by "type" {
     "text" => Text { text, #[serde(default)] parent_id, #[serde(default)] cut },
     "reasoning" => Reasoning { text, #[serde(default)] parent_id, #[serde(default)] cut },
     "summary" => Summary { text },
-    "call" => Call { tool_call_id, #[serde(default)] parent_id },
+    "call" => Call { tool_call_id, #[serde(default)] parent_id, #[serde(default)] sources },
 });
 
 impl MessagePart {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { callsOf } from "../../turn/stored";
+import { callsOf, turnOf } from "../../turn/stored";
 import { newTurn, type ToolEntry } from "../../turn/view";
 import { citationsOf, sourcesOf } from "./citations";
 
@@ -36,4 +36,12 @@ it("finds nothing in other results", () => {
 it("names each document once", () => {
   const entries = [call(FOUND), call(passage("guide &quot;x&quot;.md", 3, "", "three").slice(0, -12)), call("[x]")];
   expect(sourcesOf({ ...newTurn("t"), entries })).toEqual(['guide "x".md', "frost.html"]);
+});
+
+// Issue 19, item 1: a stored result is cut, and the sources are not.
+it("knows the sources that the service tells, beyond the stored part of a result", () => {
+  const node = { id: "c", parent_id: null, name: "search_collection", result_preview: FOUND.slice(0, 120), duration_ms: 1 };
+  const parts = [{ type: "call" as const, tool_call_id: "c", sources: [{ title: "a.md" }, { title: "b.md" }] }];
+  const message = { id: "m", turn_id: "t", role: "assistant" as const, content: "", created_at: 0, parts, execution_tree: { version: 1, nodes: [node] } };
+  expect(sourcesOf(turnOf(message))).toEqual(["a.md", "b.md"]);
 });

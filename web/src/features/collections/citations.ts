@@ -25,9 +25,11 @@ export function citationsOf({ name, status, result }: ToolEntry): Citation[] {
   });
 }
 
-/** The documents that a turn found, each once, in the order in which it found them. */
+/** The documents that a turn found, each once, in the order in which it found them. Turns of earlier versions have them
+    in the results alone, as far as these are stored. */
 export function sourcesOf(view: TurnView): string[] {
-  return [...new Set(callsIn(view).flatMap(citationsOf).map(({ document }) => document))];
+  const found = (call: ToolEntry) => (call.sources.length > 0 ? call.sources : citationsOf(call).map(({ document }) => document));
+  return [...new Set(callsIn(view).flatMap(found))];
 }
 
 const LETTERS: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Shown;
 use crate::testing::support::Case;
-use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart};
+use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart, Source};
 
 /// The parts of a level, each as its kind with its text or its call.
 type Levels = BTreeMap<Option<String>, Vec<(&'static str, String)>>;
@@ -19,7 +19,7 @@ pub(super) fn parts(case: &Case, events: &[Event], shown: &Shown<'_>) {
             MessagePart::Reasoning { text, cut, .. } => {
                 (if cut { "cut reasoning" } else { "reasoning" }, text)
             }
-            MessagePart::Call { tool_call_id, .. } => ("call", tool_call_id),
+            MessagePart::Call { tool_call_id, sources, .. } => ("call", tool_call_id + &titles(&sources)),
             MessagePart::Summary { text: None } => ("left out", String::new()),
             MessagePart::Summary { text: Some(text) } => ("summary", text),
         };
@@ -72,6 +72,10 @@ fn seen(events: &[Event]) -> Levels {
             Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, .. } => {
                 entries.push((id, "", place.parent_id.clone(), "call", id.clone()));
             }
+            Event::ToolCallUpdate { tool_call_id: id, sources, .. } => {
+                let call = entries.iter_mut().find(|(known, _, _, kind, _)| known == id && *kind == "call");
+                call.into_iter().for_each(|(.., text)| text.push_str(&titles(sources)));
+            }
             Event::ModelCallReset { model_call_id, .. } => {
                 entries.retain(|(_, call, ..)| call != model_call_id)
             }
@@ -83,4 +87,8 @@ fn seen(events: &[Event]) -> Levels {
         levels.entry(parent).or_default().push((kind, text));
     }
     levels
+}
+
+fn titles(sources: &[Source]) -> String {
+    sources.iter().map(|source| format!(" {}", source.title)).collect()
 }

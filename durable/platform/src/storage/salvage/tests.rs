@@ -128,6 +128,7 @@ fn cut_off() -> Vec<String> {
         duration_ms: None,
         usage: None,
         decision: None,
+        sources: Vec::new(),
         awaits: Some(Awaited::Client),
         expires_at: Some(9),
         place: Place { parent_id: (depth > 0).then(|| "outer".to_owned()), depth },
@@ -185,6 +186,7 @@ fn what_clients_saw_is_kept_with_the_calls_in_it() {
     let call = |id: &str, parent: Option<&str>| MessagePart::Call {
         tool_call_id: id.to_owned(),
         parent_id: parent.map(str::to_owned),
+        sources: Vec::new(),
     };
     let known = MessagePart::Reasoning { text: "known".to_owned(), parent_id: None, cut: false };
     let parts = [call("outer", None), call("done", None), known, call("inner", Some("outer"))];

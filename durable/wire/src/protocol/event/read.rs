@@ -18,7 +18,7 @@ crate::tagged!(Event by "type" {
     "chunk" => Chunk { content, part_id, model_call_id, #[serde(default)] done, #[serde(default)] kind, ..place: Place { parent_id, depth } },
     "tool_call_update" => ToolCallUpdate {
         tool_call_id, name, status, started_ms, args, result, #[serde(default)] is_error, duration_ms, usage, decision,
-        awaits, expires_at, ..place: Place { parent_id, depth }
+        #[serde(default)] sources, awaits, expires_at, ..place: Place { parent_id, depth }
     },
     "approval_request" => ApprovalRequest {
         approval_id, tool_call_id, name, args, permission_class, #[serde(default)] read_only, #[serde(default)] by_client,

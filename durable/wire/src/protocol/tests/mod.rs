@@ -212,19 +212,6 @@ fn a_title_is_one_line() {
     }
 }
 
-// Issue 19, item 13: a pin is the only member of its change.
-#[test]
-fn a_pin_is_set_or_taken_away() {
-    let parse = |body: Value| ThreadChange::parse(body.to_string().as_bytes());
-    assert_eq!(parse(json!({ "pinned": true })), Ok(Change::Pinned(true)));
-    assert_eq!(parse(json!({ "pinned": false, "title": null })), Ok(Change::Pinned(false)));
-    for (body, field) in
-        [(json!({ "pinned": true, "title": "x" }), "title"), (json!({ "pinned": "yes" }), "pinned")]
-    {
-        assert_eq!(parse(body.clone()).unwrap_err().field.as_deref(), Some(field), "{body}");
-    }
-}
-
 // Issue 19, item 2: a change of a thread names a title or a turn, and not both.
 #[test]
 fn a_path_is_chosen_by_a_turn() {
@@ -321,6 +308,7 @@ fn events_on_the_wire() {
         result: None,
         is_error: false,
         duration_ms: None,
+        sources: Vec::new(),
         awaits: None,
         expires_at: None,
         usage: None,

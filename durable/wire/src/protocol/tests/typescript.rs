@@ -57,6 +57,7 @@ fn the_page_has_the_wires_types() {
         ModelCost,
         StoredMessage,
         MessagePart,
+        Source,
         Role,
         StopNote,
         ReachedLimit,
