@@ -16,6 +16,8 @@ mod tests;
 pub const KEPT_BYTES: usize = 350_000;
 /// The weight of a part beside its text: an id and the names of its members. It bounds the number of parts.
 const PART_BYTES: usize = 80;
+/// The most bytes of the sources of all calls: documents by the hundred, and no more than a seventh of [`KEPT_BYTES`].
+const SOURCES_BYTES: usize = 50_000;
 
 /// One thing that readers learn from the log, as far as it changes the parts.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,6 +88,8 @@ pub struct Shown {
     calls: BTreeSet<String>,
     text: Room,
     reasoning: Room,
+    /// The bytes of all sources.
+    sources: usize,
 }
 
 /// The room of one kind of text.
@@ -136,15 +140,7 @@ impl Shown {
                     }
                 }
                 Told::Summary { text } => self.summarise(text),
-                Told::Found { tool_call_id: ended, sources: found } => {
-                    for part in &mut self.parts {
-                        if let MessagePart::Call { tool_call_id, sources, .. } = &mut part.part
-                            && *tool_call_id == ended
-                        {
-                            sources.clone_from(&found);
-                        }
-                    }
-                }
+                Told::Found { tool_call_id, sources } => self.find(&tool_call_id, sources),
                 Told::Reset { model_call_id } => {
                     self.parts.retain(|part| part.kind().is_none() || part.model_call_id != model_call_id);
                     self.count();
@@ -187,6 +183,25 @@ impl Shown {
                 bytes: 0,
                 part: MessagePart::Summary { text },
             }),
+        }
+    }
+
+    /// Adds the sources of a call, as far as there is room.
+    fn find(&mut self, ended: &str, mut found: Vec<Source>) {
+        for part in &mut self.parts {
+            if let MessagePart::Call { tool_call_id, sources, .. } = &mut part.part
+                && tool_call_id == ended
+                && sources.is_empty()
+            {
+                found.retain(|Source { title }| {
+                    let used = self.sources + title.len() + PART_BYTES;
+                    let fits = used <= SOURCES_BYTES;
+                    self.sources = if fits { used } else { self.sources };
+                    fits
+                });
+                *sources = found;
+                return;
+            }
         }
     }
 

@@ -94,7 +94,12 @@ pub(super) fn end_event(turn: &Turn, key: &str, call: &ToolCall, place: &Place, 
 fn sources(turn: &Turn, call: &ToolCall, end: &ToolEnd) -> Vec<Source> {
     let tool = turn.ports.tools.all().iter().find(|tool| tool.spec().name == call.name);
     let Some(tool) = tool.filter(|_| !end.is_error) else { return Vec::new() };
-    let titles = tool.sources(&end.content).into_iter().take(MAX_SOURCES);
+    bounded(tool.sources(&end.content))
+}
+
+/// The sources of a call, as many and as long as readers and storage take them.
+fn bounded(titles: Vec<String>) -> Vec<Source> {
+    let titles = titles.into_iter().take(MAX_SOURCES);
     titles.map(|title| Source { title: title.chars().take(MAX_NAME_CHARS).collect() }).collect()
 }
 
@@ -128,4 +133,21 @@ pub(crate) fn truncated(text: String, limit: usize) -> String {
     let mut text = text;
     text.truncate(kept);
     text + &mark
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Issue 19, item 1.
+    #[test]
+    fn a_call_has_so_many_sources_and_titles_have_so_many_characters() {
+        let titles = |count: usize, chars: usize| vec!["ü".repeat(chars); count];
+        let told = |count, chars| -> Vec<String> {
+            bounded(titles(count, chars)).into_iter().map(|source| source.title).collect()
+        };
+        let (most, longest) = (MAX_SOURCES, MAX_NAME_CHARS);
+        assert_eq!(told(most, longest), titles(most, longest));
+        assert_eq!(told(most + 1, longest + 1), titles(most, longest));
+    }
 }

@@ -32,7 +32,7 @@ const TOOL_NAME_CHARS: usize = 100;
 const SHORTER_PREVIEWS: [usize; 3] = [120, 30, 0];
 
 /// Shortens a message that is too long: the end of its content; the previews of its tree, then the last nodes; of its
-/// parts the reasoning, then the text within calls, then the last parts.
+/// parts the reasoning, then the text within calls, then the sources of calls, then the last parts.
 pub fn fit_message(mut message: StoredMessage) -> Result<StoredMessage, StoreError> {
     if json_bytes(&message.content) > CONTENT_BYTES {
         message.content = cut(&message.content, CONTENT_BYTES);
@@ -93,13 +93,20 @@ fn fit_parts(mut parts: Vec<MessagePart>) -> Result<Vec<MessagePart>, StoreError
     let is_reasoning = |part: &MessagePart| matches!(part, MessagePart::Reasoning { .. });
     let is_within = |part: &MessagePart| part.parent_id().is_some();
     let details: [&dyn Fn(&MessagePart) -> bool; 2] = [&is_reasoning, &is_within];
+    let fits = |parts: &[MessagePart]| serde_json::to_string(parts).map(|json| json.len() <= PARTS_BYTES);
     for is_detail in details {
         for bytes in SHORTER_TEXTS {
-            if serde_json::to_string(&parts)?.len() <= PARTS_BYTES {
+            if fits(&parts)? {
                 return Ok(parts);
             }
             parts.iter_mut().filter(|part| is_detail(part)).for_each(|part| part.cut_after(bytes));
         }
+    }
+    if !fits(&parts)? {
+        parts.iter_mut().for_each(MessagePart::leave_sources_out);
+    }
+    if fits(&parts)? {
+        return Ok(parts);
     }
     // The brackets around the parts, and a text that is marked as cut.
     let mut left = PARTS_BYTES - 2 - MARKED_BYTES;
@@ -190,7 +197,7 @@ fn shorten(text: &mut String, chars: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wire::protocol::{TreeModelCall, TreeNode};
+    use wire::protocol::{Source, TreeModelCall, TreeNode};
 
     fn model_call(n: usize) -> TreeModelCall {
         TreeModelCall {
@@ -215,5 +222,19 @@ mod tests {
         assert!(most > 300, "{most}");
         assert_eq!((stored(most, 1), stored(most + 1, 1)), (most, most), "the last ones are left out");
         assert_eq!(stored(most, 10_000), most, "they are worth more than the nodes that do not fit");
+    }
+
+    // Issue 19, item 1.
+    #[test]
+    fn sources_go_before_text_of_the_answer_does() {
+        let parts = |sources: usize, bytes: usize| {
+            let source = Source { title: "a.md".to_owned() };
+            let (tool_call_id, sources) = ("call".to_owned(), vec![source; sources]);
+            let text = MessagePart::Text { text: "x".repeat(bytes), parent_id: None, cut: false };
+            vec![MessagePart::Call { tool_call_id, parent_id: None, sources }, text]
+        };
+        let room = PARTS_BYTES - serde_json::to_string(&parts(1, 0)).unwrap().len();
+        assert_eq!(fit_parts(parts(1, room)).unwrap(), parts(1, room));
+        assert_eq!(fit_parts(parts(1, room + 1)).unwrap(), parts(0, room + 1));
     }
 }

@@ -86,6 +86,13 @@ impl MessagePart {
         }
     }
 
+    /// Drops the sources of a call.
+    pub fn leave_sources_out(&mut self) {
+        if let MessagePart::Call { sources, .. } = self {
+            sources.clear();
+        }
+    }
+
     /// Says, once, that text is missing after this one.
     pub fn mark_cut(&mut self) {
         if let MessagePart::Text { text, cut, .. } | MessagePart::Reasoning { text, cut, .. } = self

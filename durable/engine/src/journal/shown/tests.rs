@@ -134,3 +134,31 @@ fn the_number_of_parts_is_bounded() {
     }
     assert_eq!(shown.parts().len(), KEPT_BYTES / (PART_BYTES + 1));
 }
+
+// Issue 19, item 1.
+#[test]
+fn the_sources_of_calls_are_kept_up_to_their_limit() {
+    let sources = |shown: &Shown| -> Vec<usize> {
+        let calls = shown.parts().into_iter().map(|part| match part {
+            MessagePart::Call { sources, .. } => sources.len(),
+            other => panic!("{other:?}"),
+        });
+        calls.collect()
+    };
+    let found = |id: &str, titles: Vec<String>| Told::Found {
+        tool_call_id: id.to_owned(),
+        sources: titles.into_iter().map(|title| Source { title }).collect(),
+    };
+    let title = "x".repeat(420);
+    let most = SOURCES_BYTES / (420 + PART_BYTES);
+    let mut shown = Shown::default();
+    shown.add([called("a"), called("b"), called("c")]);
+    shown.add([found("b", vec![title.clone(); most]), found("nowhere", vec![title.clone()])]);
+    assert_eq!(sources(&shown), [0, most, 0], "up to the limit, at their call");
+    shown.add([found("b", vec![title.clone()]), found("a", vec![title.clone(), String::new()])]);
+    assert_eq!(sources(&shown), [0, most, 0], "a call ends once, and the next source finds no room");
+    let mut shown = Shown::default();
+    shown.add([called("a"), called("b"), called("c")]);
+    shown.add([found("b", vec![title.clone(); most - 1]), found("c", vec![title.clone(), title])]);
+    assert_eq!(sources(&shown), [0, most - 1, 1]);
+}
