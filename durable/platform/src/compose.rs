@@ -263,7 +263,11 @@ fn parts_with(
     offered: &Offered,
 ) -> Result<(Parts, Rc<Configuration>), ApiError> {
     let configuration = configuration(thread)?;
-    let model = crate::model::serving(&configuration, &thread.connections, &thread.clock, &thread.env);
+    let store = Rc::clone(&thread.store);
+    // The thread of a turn that runs can be read, or the turn fails by itself.
+    let version: Rc<dyn Fn() -> usize> = Rc::new(move || store.version_of_newest().unwrap_or(1));
+    let Thread { connections, clock, env, .. } = thread;
+    let model = crate::model::serving(&configuration, connections, clock, env, &version);
     let resources = adapters::resources(thread, owner, thread_id, policy)?;
     let tools: Rc<dyn Tools> = Rc::new(Standard::new(&resources));
     #[cfg(feature = "faults")]

@@ -71,6 +71,22 @@ export async function demo(browser) {
     assertEqual(await byId(page, "message-assistant").last().locator(".answer-footer").innerText(), answer, "the footer");
   });
 
+  // Issue 19, items 2 and 14.
+  await check("an answer that is made again is another one, and the picker leads from one to the other", async () => {
+    await byId(page, "new-chat").click();
+    await send(page, "What is an espalier?");
+    await settled(page);
+    const answer = byId(page, "message-assistant").last();
+    await answer.filter({ hasText: "trained to grow flat" }).waitFor();
+    await answer.getByTestId("again").click();
+    await settled(page);
+    await answer.filter({ hasText: "This is version 2." }).waitFor();
+    await page.getByRole("button", { name: "Previous version" }).click();
+    await answer.filter({ hasText: "trained to grow flat" }).waitFor();
+    await page.getByRole("button", { name: "Next version" }).click();
+    await answer.filter({ hasText: "as flat as a picture" }).waitFor();
+  });
+
   // N-006 N-110
   await check("the requests carry no mode and no tools", async () => {
     assert(notes.chats.length >= 2, "no chats were seen");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use wasm_bindgen::JsCast;
 use worker::Env;
 
-use super::demo::DemoModel;
+use super::demo::{DemoModel, Version};
 use super::http::HttpEndpoint;
 use super::route::{Endpoint, RoutePorts, RoutedModel};
 use super::workers_ai::AiBinding;
@@ -30,16 +30,18 @@ impl Default for Connections {
     }
 }
 
-/// The models that are configured.
+/// The models that are configured. `version` is for the one that has no randomness.
 pub fn serving(
     configuration: &Configuration,
     connections: &Connections,
     clock: &Rc<dyn Clock>,
     env: &Env,
+    version: &Version,
 ) -> Rc<dyn Model> {
     let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
         let Some(codec) = provider.api.codec() else {
-            return Rc::new(DemoModel::new(Rc::clone(clock), configuration.demo_work_ms));
+            let work_ms = configuration.demo_work_ms;
+            return Rc::new(DemoModel::new(Rc::clone(clock), work_ms, Rc::clone(version)));
         };
         let http: Rc<dyn Http> = match provider.api {
             Api::WorkersAi => Rc::new(AiBinding(binding(env, AI).unchecked_into())),

@@ -53,6 +53,11 @@ impl Store {
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
+    /// The number of the newest turn among the versions of its place, from 1.
+    pub fn version_of_newest(&self) -> Result<usize, StoreError> {
+        self.children(self.parent(self.ends()?.newest)?)
+    }
+
     /// The turn of a message. The answer of the open turn has no row yet.
     pub fn turn_of_message(&self, id: &str) -> Result<Option<Seq>, StoreError> {
         let query = "SELECT seq_first FROM turns WHERE turn_id = (SELECT turn_id FROM messages WHERE id = ?1)

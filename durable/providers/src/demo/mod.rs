@@ -2,7 +2,8 @@
 //! minute of cloning, without a key, a network or randomness. A pure function from a request to a script. It reads the
 //! last message of the user and all later messages (a message that says no more than "continue" goes on with the one before),
 //! uses only tools that the request offers, and knows that it is no
-//! language model. The player of the script waits between its beats.
+//! language model. A model that draws at random answers another way when it is asked again. This one has no randomness, so
+//! it is told which version of the turn it answers. The player of the script waits between its beats.
 
 mod assignment;
 mod facts;
@@ -29,11 +30,20 @@ pub struct Beat {
     pub event: ModelEvent,
 }
 
-/// The script of the whole reply to a request. A reply of a subtask begins after `work_ms`, so that a person can watch it.
-pub fn script(request: &ModelRequest, work_ms: u64) -> Vec<Beat> {
+/// The circumstances of a reply that a request does not have.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage {
+    /// The wait before each reply of a subtask, so that a person can watch it.
+    pub work_ms: u64,
+    /// The turn's number among the versions of its place in the conversation, from 1.
+    pub version: usize,
+}
+
+/// The script of the whole reply to a request.
+pub fn script(request: &ModelRequest, stage: Stage) -> Vec<Beat> {
     let scene = Scene::of(request);
-    let answer = rules::answer(&scene);
-    let wait_ms = if scene.is_subtask() { work_ms } else { 0 };
+    let answer = rules::answer(&scene, stage.version);
+    let wait_ms = if scene.is_subtask() { stage.work_ms } else { 0 };
     let calls_before: usize = request.messages.iter().map(|message| calls_in(message)).sum();
     let tool_calls: Vec<ToolCall> = answer
         .calls

@@ -18,7 +18,8 @@ const NUMBER_MS: u64 = 250;
 /// The most characters of a quoted question or result.
 const MAX_QUOTE_CHARS: usize = 300;
 
-pub fn answer(scene: &Scene<'_>) -> Answer {
+/// The answer to a turn of this version, from 1.
+pub fn answer(scene: &Scene<'_>, version: usize) -> Answer {
     if reading::asks_to_summarise(scene.system) {
         return summary(&scene.question);
     }
@@ -27,18 +28,30 @@ pub fn answer(scene: &Scene<'_>) -> Answer {
     }
     let topics = reading::topics(&scene.question);
     if !topics.is_empty() && scene.offers(RUN_SUBTASK) {
-        return research(scene, &topics);
+        return research(scene, &topics).of_version(version);
     }
     if let Some(last) = reading::count_to(&scene.question) {
         return count(last);
     }
-    match scene.outcomes.as_slice() {
+    let answer = match scene.outcomes.as_slice() {
         [] => match single_calls(scene) {
             calls if !calls.is_empty() => Answer::calls("", calls),
-            _ if reading::asks_for_espaliers(&scene.question) => Answer::text(facts::ESPALIER),
+            _ if reading::asks_for_espaliers(&scene.question) => Answer::text(facts::espalier(version)),
             _ => introduce(scene),
         },
         outcomes => Answer::text(outcomes.iter().map(sentence).collect::<Vec<_>>().join(" ")),
+    };
+    answer.of_version(version)
+}
+
+impl Answer {
+    /// Says at the end of the work which version it is, unless it is the first.
+    fn of_version(mut self, version: usize) -> Answer {
+        if version > 1 && self.calls.is_empty() {
+            let note = format!("This is version {version}. The arrows lead to the versions before it.\n\n");
+            self.text.insert_str(0, &note);
+        }
+        self
     }
 }
 

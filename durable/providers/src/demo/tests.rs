@@ -8,6 +8,8 @@ use wire::model::{ModelChoice, RawValueEq, ToolDefinition};
 const ALL: [&str; 6] =
     ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
 
+const FIRST: Stage = Stage { work_ms: 0, version: 1 };
+
 /// A conversation with the demo model and fake tools.
 struct Play {
     request: ModelRequest,
@@ -27,8 +29,8 @@ impl Play {
     }
 
     fn reply(&self) -> ModelReply {
-        let mut beats = script(&self.request, 0);
-        assert_eq!(beats, script(&self.request, 0), "the same again");
+        let mut beats = script(&self.request, FIRST);
+        assert_eq!(beats, script(&self.request, FIRST), "the same again");
         let Some(Beat { event: ModelEvent::Finished(reply), .. }) = beats.pop() else { panic!("no end") };
         let text: String = beats
             .into_iter()
@@ -123,7 +125,7 @@ fn a_plain_question_hears_who_answers() {
 
 #[test]
 fn words_come_one_by_one_at_their_pace() {
-    let beats = script(&Play::ask("hi", &[]).request, 500);
+    let beats = script(&Play::ask("hi", &[]).request, Stage { work_ms: 500, ..FIRST });
     let first: Vec<_> = beats.iter().take(3).cloned().collect();
     let word = |text: &str| Beat { after_ms: 12, event: ModelEvent::Text(text.into()) };
     assert_eq!(first, [word("I "), word("am "), word("Espalier's ")]);
@@ -144,7 +146,7 @@ fn words_come_one_by_one_at_their_pace() {
 
 #[test]
 fn counting_is_slow_enough_to_be_stopped() {
-    let beats = script(&Play::ask("Please count to 40", &ALL).request, 500);
+    let beats = script(&Play::ask("Please count to 40", &ALL).request, Stage { work_ms: 500, ..FIRST });
     assert_eq!(beats.len(), 41);
     assert_eq!(beats[0], Beat { after_ms: 250, event: ModelEvent::Text("1, ".into()) });
     assert_eq!(beats[39].event, ModelEvent::Text("40.".into()));
@@ -288,7 +290,9 @@ fn a_subtask_works_with_the_offered_tools() {
 #[test]
 fn subtasks_take_their_time_where_somebody_watches() {
     let instructions = assignment::Assignment::of_topic("Rust", 1).instructions();
-    let waits = |question: &str, work_ms| script(&Play::ask(question, &ALL).request, work_ms)[0].after_ms;
+    let waits = |question: &str, work_ms| {
+        script(&Play::ask(question, &ALL).request, Stage { work_ms, ..FIRST })[0].after_ms
+    };
     assert_eq!((waits(&instructions, 0), waits(&instructions, 900)), (12, 912));
     assert_eq!(waits("Research Rust", 900), 12, "the root does not wait");
 }
@@ -370,5 +374,27 @@ proptest::proptest! {
     #[test]
     fn every_question_has_a_script(question in "(research |compare |count to |remember |[0-9]+ ?[*/+-] ?|[(]|x |and |, |ü|\\PC{0,3}){0,12}") {
         tree(&question, 0, &mut vec![]);
+    }
+}
+
+// Issue 19, item 14: a version differs from the ones before it, and says so where its work ends.
+#[test]
+fn each_version_of_an_answer_is_another_one() {
+    let told = |question: &str, version: usize| {
+        let beats = script(&Play::ask(question, &ALL).request, Stage { version, ..FIRST });
+        let Some(Beat { event: ModelEvent::Finished(reply), .. }) = beats.last() else { panic!("no end") };
+        reply.text.clone()
+    };
+    for question in ["What is an espalier?", "Hello"] {
+        let [first, second, third] = [1, 2, 3].map(|version| told(question, version));
+        assert!(!first.contains("version"), "{first}");
+        assert!(second.starts_with("This is version 2. ") && third.starts_with("This is version 3. "));
+    }
+    assert!(told("What is an espalier?", 2).contains("as flat as a picture"));
+    assert!(told("What is an espalier?", 3).contains("trained to grow flat"));
+    // Neither work on its way nor a subtask is an answer.
+    let assignment = assignment::Assignment::of_topic("figs", 1).instructions();
+    for question in ["What is 1 + 1?", "Research figs", "Count to 3", &*assignment] {
+        assert_eq!(told(question, 2), told(question, 1), "{question}");
     }
 }

@@ -336,7 +336,7 @@ fn permits_are_held_until_the_headers_come() {
 #[test]
 fn the_demo_model_speaks_at_the_pace_of_the_clock() {
     let clock = Rc::<FakeClock>::default();
-    let asked = DemoModel::new(clock.clone(), 0).ask(&request("count to 2"));
+    let asked = DemoModel::new(clock.clone(), 0, Rc::new(|| 1)).ask(&request("count to 2"));
     let mut events = asked.map_err(|refusal| refusal.error).try_flatten_stream().boxed_local();
     assert!(pending(&mut events));
     clock.pass(249);
