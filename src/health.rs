@@ -138,6 +138,7 @@ mod tests {
     }
 
     // A caller without a credential gets no secret, whichever variable the operator put it into by mistake.
+    // Long: a table of mistakes.
     #[test]
     fn no_problem_repeats_a_variables_value() {
         #[cfg(feature = "mcp")]
@@ -174,6 +175,8 @@ mod tests {
             ("PRICES", r#"{"demo:demo": {"input": "hunter2", "output": 1}}"#.to_owned()),
             ("PRICES", r#"{"hunter2": {"input": -1, "output": 1}}"#.to_owned()),
         ];
+        #[cfg(feature = "records")]
+        wrong.push(("RECORD_TURNS", "hunter2".to_owned()));
         #[cfg(feature = "mcp")]
         wrong.extend([
             ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),

@@ -10,6 +10,8 @@ pub use table::FilesRoute;
 pub use table::KnowledgeRoute;
 #[cfg(feature = "projects")]
 pub use table::ProjectsRoute;
+#[cfg(feature = "records")]
+pub use table::RecordsRoute;
 pub use table::{Method, Route, Row, TABLE};
 
 /// Where a request goes.

@@ -35,6 +35,9 @@ pub enum Content {
     Json(Shape),
     Bytes,
     Events,
+    /// JSON, a value a line.
+    #[cfg(feature = "records")]
+    Lines,
 }
 
 /// The types of documents that every deployment reads. PDFs need Workers AI.
@@ -180,6 +183,8 @@ impl Parameter {
 fn content(content: Content, types: &mut SchemaGenerator) -> Value {
     match content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
+        #[cfg(feature = "records")]
+        Content::Lines => json!({ "application/x-ndjson": {} }),
         Content::Bytes => json!({ "application/octet-stream": {} }),
         // One event: OpenAPI 3.1 has no word for a sequence of them.
         Content::Events => {

@@ -11,6 +11,8 @@ mod files;
 mod knowledge;
 #[cfg(feature = "projects")]
 mod projects;
+#[cfg(feature = "records")]
+mod records;
 
 use serde_json::{Value, json};
 use wire::protocol::{
@@ -98,6 +100,8 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Files(route) => files::contract(route, row),
         #[cfg(feature = "projects")]
         Route::Projects(route) => projects::contract(route, row),
+        #[cfg(feature = "records")]
+        Route::Records(route) => records::contract(route, row),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::contract(route, row),
     }
@@ -109,6 +113,7 @@ fn path_parameter(name: &str) -> Parameter {
     match name {
         "id" => id("The thread's id."),
         "message" => id("The message's id."),
+        "turn" => id("The turn's id."),
         "memory" => id("The memory's id."),
         "collection" => id("The collection's id."),
         // A collection's, which is a UUID, or a project's.

@@ -235,6 +235,14 @@ routes! {
         Delete "/api/projects/{}/documents/{}" => DeleteProjectDocument(project, document), Needs(Write), Nothing;
     }
 
+    feature "records" => Records(RecordsRoute) {
+        /// Returns the record of a turn that has ended, in JSON lines: its journal, from which each request and each result
+        /// of all its levels can be rebuilt.
+        Get "/api/threads/{}/turns/{}/record" => Record(id, turn), Needs(Read), Nothing;
+        /// Lists the records of a thread, newest turn first.
+        Get "/api/threads/{}/records" => Records(id), Needs(Read), Nothing;
+    }
+
     feature "knowledge" => Knowledge(KnowledgeRoute) {
         /// Lists the service's memories of the user, newest first.
         Get "/api/memories" => Memories, Needs(Read), Nothing;

@@ -73,6 +73,8 @@ fn every_route_is_found_by_its_method_and_path() {
         of_files(),
         #[cfg(feature = "projects")]
         of_projects(),
+        #[cfg(feature = "records")]
+        of_records(),
         #[cfg(feature = "knowledge")]
         of_knowledge(),
     ];
@@ -122,6 +124,16 @@ fn of_projects() -> Vec<(&'static str, &'static str, Route<'static>)> {
         ("DELETE", "/api/projects/p/documents/d", R::DeleteProjectDocument { project: "p", document: "d" }),
     ];
     of_projects.map(|(method, path, route)| (method, path, Route::Projects(route))).into()
+}
+
+#[cfg(feature = "records")]
+fn of_records() -> Vec<(&'static str, &'static str, Route<'static>)> {
+    use super::RecordsRoute as R;
+    let of_records = [
+        ("GET", "/api/threads/t/turns/u/record", R::Record { id: "t", turn: "u" }),
+        ("GET", "/api/threads/t/records", R::Records { id: "t" }),
+    ];
+    of_records.map(|(method, path, route)| (method, path, Route::Records(route))).into()
 }
 
 #[cfg(feature = "knowledge")]

@@ -17,6 +17,8 @@ mod object;
 mod openapi;
 #[cfg(feature = "projects")]
 mod projects;
+#[cfg(feature = "records")]
+mod records;
 mod session;
 mod threads;
 #[cfg(any(feature = "files", feature = "knowledge"))]
@@ -109,6 +111,8 @@ fn answering<'a>(
         Route::Files(route) => files::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         #[cfg(feature = "projects")]
         Route::Projects(route) => projects::answer(call, caller.owner()?, route, body).boxed_local(),
+        #[cfg(feature = "records")]
+        Route::Records(route) => records::answer(call, caller.owner()?, route).boxed_local(),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
     })

@@ -32,7 +32,7 @@ BEYOND_SCHEMAS = [
     ("Put(Workspace)?File", r"", "one condition at a time"),
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
-    ("Threads|Messages|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
+    ("Threads|Messages|Records|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
 ]
 
 
@@ -65,7 +65,7 @@ CALL = {"calls": [{"name": "calculate", "arguments": {"expression": "6*7"}}]}
 
 def thread():
     events = say({}, CALL, {"text": ["42."]})
-    return {"id": events[0]["thread_id"], "message": events[0]["user_message_id"]}
+    return {"id": events[0]["thread_id"], "message": events[0]["user_message_id"], "turn": events[0]["turn_id"]}
 
 
 def with_file():

@@ -44,6 +44,8 @@ mod plans;
 mod projects;
 mod queue;
 mod quotas;
+#[cfg(feature = "records")]
+mod records;
 mod sign_in;
 mod silent_readers;
 mod smoke_model;

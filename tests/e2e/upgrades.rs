@@ -26,6 +26,11 @@ const STATE: &str = "ESPALIER_STATE_DIR";
 
 /// Plants a thread of this client that other code made, or longer than a test can make it. Returns its id, and the name of its object.
 pub async fn planted(client: &Client, sql: &str) -> (String, String) {
+    planted_at(STATE, client, sql).await
+}
+
+/// The same at the instance whose state is in the folder that this variable names.
+pub async fn planted_at(state: &str, client: &Client, sql: &str) -> (String, String) {
     let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
     let user = session["user_id"].as_str().expect("a user").to_owned();
     let owner = Owner { issuer: "anonymous".to_owned(), tenant: "public".to_owned(), user };
@@ -33,7 +38,7 @@ pub async fn planted(client: &Client, sql: &str) -> (String, String) {
     let name = owner.object_name(Uuid::try_parse(&thread).expect("a thread's id"));
     let whose = serde_json::to_string(&owner).expect("an owner as JSON");
     let sql = sql.replace("OWNER", &whose).replace("USER", &owner.user_id()).replace("THREAD", &thread);
-    change_object_at(STATE, &name, &sql).await;
+    change_object_at(state, &name, &sql).await;
     (thread, name)
 }
 

@@ -1,4 +1,4 @@
-// The Worker with stand-ins for bindings that exist at Cloudflare only. A call of Workers AI goes to the fake LLM, and
+// The Worker with stand-ins for bindings that exist at Cloudflare only, and with an R2 that can refuse. A call of Workers AI goes to the fake LLM, and
 // comes back in the binding's form: a stream of bytes or a thrown error. Embeddings and conversions are made here.
 // Vectorize is a map that compares by cosine, as the binding does, but at once.
 
@@ -53,8 +53,26 @@ const VECTORS = {
   },
 };
 
+// The folders of R2 that take no objects now: `PUT /api/_refusing/FOLDER` adds one, `DELETE` takes it away.
+const REFUSING = "/api/_refusing/";
+const refusing = new Set();
+
+const bucket = (whole) =>
+  new Proxy(whole, {
+    get(target, name) {
+      const value = target[name];
+      if (typeof value !== "function" || name === "constructor") return value;
+      return async (...given) => {
+        const isRefused = name === "put" && [...refusing].some((folder) => given[0].startsWith(folder));
+        if (isRefused) throw new Error("put: We encountered an internal error. (10001)");
+        return value.apply(target, given);
+      };
+    },
+  });
+
 const bound = (env) => ({
   ...env,
+  WORKSPACE: bucket(env.WORKSPACE),
   VECTORS,
   AI: {
     async run(model, inputs, options) {
@@ -79,7 +97,16 @@ const bound = (env) => ({
   },
 });
 
-export default { fetch: (request, env, ctx) => new Worker(ctx, bound(env)).fetch(request) };
+export default {
+  fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url);
+    if (!pathname.startsWith(REFUSING)) return new Worker(ctx, bound(env)).fetch(request);
+    const folder = pathname.slice(REFUSING.length);
+    if (request.method === "PUT") refusing.add(folder);
+    else refusing.delete(folder);
+    return new Response();
+  },
+};
 
 export class ThreadObject extends Thread {
   constructor(state, env) {

@@ -14,6 +14,8 @@ pub mod mcp;
 #[cfg(feature = "projects")]
 pub mod projects;
 pub mod reader;
+#[cfg(feature = "records")]
+pub mod records;
 #[cfg(feature = "web")]
 pub mod web;
 
@@ -118,6 +120,8 @@ pub fn problems(configuration: &Configuration<'_>) -> Vec<String> {
     let problems: &[Vec<String>] = &[
         #[cfg(feature = "mcp")]
         mcp::config::McpServers::from_env(configuration.var).err().into_iter().collect(),
+        #[cfg(feature = "records")]
+        records::kept(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "web")]
         web::Config::from_env(configuration.var).err().unwrap_or_default(),
         #[cfg(feature = "knowledge")]

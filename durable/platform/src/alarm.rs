@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use futures::future::{Either, join4, select};
+use futures::future::{Either, join5, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::adapters::{files, knowledge};
+use crate::adapters::{files, knowledge, records};
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
 use crate::storage::turn::Reason;
@@ -55,6 +55,10 @@ impl Thread {
         if let Some(news) = due.news {
             let thread = Rc::clone(self);
             self.state.wait_until(async move { thread.drain(news == DueNews::All).await });
+        }
+        if due.records {
+            let thread = Rc::clone(self);
+            self.state.wait_until(async move { thread.send_records(true).await });
         }
     }
 
@@ -182,6 +186,10 @@ impl Thread {
         if schedule.timers.outbox.take().is_some() {
             self.store.clear_timer(Reason::Outbox)?;
         }
+        // Whoever is over last sets the alarm, which stands until then.
+        if self.sending.is_under_way() {
+            return Ok(());
+        }
         self.store.arm_by(&schedule, self.clock.now_ms())
     }
 
@@ -190,14 +198,16 @@ impl Thread {
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
         let rows: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
         // The quotas, R2 and D1 are told even if one of them fails: news that arrive twice change nothing.
-        let telling = join4(
+        let telling = join5(
             tell::tell(&self.env, &rows),
             accounts::tell(&self.env, &self.clock, &rows),
             files::delete_of_threads(&self.env, &rows),
             knowledge::follow_paths(&self.env, &rows),
+            records::delete_of_threads(&self.env, &rows),
         );
-        let telling =
-            telling.map(|(index, quotas, files, memories)| index.and(quotas).and(files).and(memories));
+        let telling = telling.map(|(index, quotas, files, memories, records)| {
+            index.and(quotas).and(files).and(memories).and(records)
+        });
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,
@@ -208,13 +218,26 @@ impl Thread {
     /// Posts a failure outside of a turn for D1, if the object has a thread. While the outbox has a refused row it posts
     /// nothing, so that an outage does not fill the outbox with failures.
     pub fn report(&self, component: &str, stage: &str, code: &str, message: &str) -> Result<(), StoreError> {
-        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         if self.store.has_refused_news()? {
             return Ok(());
         }
+        let id = self.clock.now_ms().to_string();
+        self.post_failure((component, stage), &id, code, message)
+    }
+
+    /// Posts a failure outside of a turn for D1, whatever the outbox holds. `id` makes it unique among those of its
+    /// component.
+    pub fn post_failure(
+        &self,
+        (component, stage): (&str, &str),
+        id: &str,
+        code: &str,
+        message: &str,
+    ) -> Result<(), StoreError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         let now = self.clock.now_ms();
         let failure = FailureRecord {
-            id: format!("{component}_{now}"),
+            id: format!("{component}_{id}"),
             component: component.to_owned(),
             stage: stage.to_owned(),
             tool_name: None,

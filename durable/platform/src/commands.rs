@@ -306,8 +306,9 @@ impl Thread {
         self.store.transaction(|| {
             let id = Uuid::try_parse(&thread.thread_id).ok();
             let workspace_root = id.map(|id| thread.owner.workspace_root(id));
-            let deleted =
-                Outgoing::new(&thread.owner, thread.thread_id, News::ThreadDeleted { workspace_root });
+            let records_root = id.map(|id| thread.owner.records_root(id));
+            let deleted = News::ThreadDeleted { workspace_root, records_root };
+            let deleted = Outgoing::new(&thread.owner, thread.thread_id, deleted);
             let (spent, newest) = (self.store.spent_news()?, self.store.newest_news()?);
             self.store.bury(now)?;
             for outgoing in spent.iter().chain([&deleted]) {

@@ -23,6 +23,7 @@ use engine::journal::{Commit, Parking, TurnEnd};
 use engine::ports::{Clock, Log, LogError};
 use wire::protocol::{Event, Owner, Seq};
 
+use super::adapters::Ending;
 use super::live::LiveLog;
 use super::numbers::Numbers;
 use super::queueing;
@@ -62,6 +63,8 @@ pub struct TurnLog {
     pub clock: Rc<dyn Clock>,
     pub about: About,
     pub written: Written,
+    /// Makes the journal's last line; none where the turn gets no record.
+    pub ending: Option<Ending>,
 }
 
 /// The rows that a run's turn has on disk, as far as the next commit needs to know them.
@@ -98,10 +101,12 @@ impl Log for TurnLog {
                 .into_iter()
                 .map(|(key, event)| Fresh { seq: self.numbers.draw(), key, event })
                 .collect();
-            // A turn's end deletes the journal, so its last entries need no row.
-            let tail = match end {
-                Some(_) => None,
-                None => self.store.insert_entries(turn_id, &entries, self.written.tail.get())?,
+            let tail = self.written.tail.get();
+            let tail = match (&end, self.ending) {
+                // The turn's end deletes the journal, so its last entries need no row.
+                (Some(_), None) => None,
+                (Some(end), Some(line)) => self.store.end_journal(turn_id, &entries, &line(end)?, tail)?,
+                (None, _) => self.store.insert_entries(turn_id, &entries, tail)?,
             };
             #[cfg(feature = "faults")]
             super::faults::midway(super::faults::TearPoint::BeforeEvents);
@@ -182,7 +187,9 @@ impl TurnLog {
         let message = fit_message(end.message.clone())?;
         self.store.insert_message(seq_last, &message, Some(&end.history))?;
         self.store.finish_turn(&about.turn_id, seq_last)?;
-        self.store.clear_journal()?;
+        if self.ending.is_none() {
+            self.store.clear_journal()?;
+        }
         // The title as it is now: a user may have renamed the thread while the turn ran.
         let title = self.store.title()?.unwrap_or_default();
         let thread =

@@ -1,7 +1,7 @@
 //! Responses: problems, JSON, streams. The Worker uses the same.
 
 use serde::Serialize;
-use worker::{Response, ResponseBuilder};
+use worker::{Response, ResponseBody, ResponseBuilder};
 
 use crate::storage::StoreError;
 use engine::ports::LogError;
@@ -46,6 +46,14 @@ pub fn nothing_yet(retry_after_s: u64) -> Result<Response, ApiError> {
     builder(204)
         .and_then(|response| response.with_header("retry-after", &retry_after_s.to_string()))
         .map(ResponseBuilder::empty)
+        .map_err(|error| internal(&error))
+}
+
+/// A stored text of this type.
+pub fn lines_response(content_type: &str, body: ResponseBody) -> Result<Response, ApiError> {
+    builder(200)
+        .and_then(|response| response.with_header("content-type", content_type))
+        .map(|response| response.body(body))
         .map_err(|error| internal(&error))
 }
 

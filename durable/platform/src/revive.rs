@@ -18,6 +18,7 @@ use wire::protocol::{
     ApiError, Content, CostSummary, ErrorCode, Event, FinishReason, Role, StopNote, StoredMessage,
 };
 
+use super::adapters;
 use super::attempts::{self, Cause, Next};
 use super::compose;
 use super::live::LiveLog;
@@ -303,6 +304,7 @@ impl Thread {
             clock: Rc::clone(&self.clock),
             numbers: self.numbers()?,
             written: Written::of(Keys::readable(&events)),
+            ending: adapters::records::ending(self).map(|_| adapters::NO_LINE),
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
         // The store ends running turns only, so a parked one is made to run in the same commit.

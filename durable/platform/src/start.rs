@@ -17,7 +17,7 @@ use engine::profiles::Grant;
 use engine::turn::Turn;
 use wire::protocol::{ApiError, Role, Seq, StoredMessage};
 
-use super::adapters::{Offered, Retrieved};
+use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
 use super::chat::Ask;
 use super::compose;
@@ -243,6 +243,7 @@ impl Thread {
             clock: Rc::clone(&self.clock),
             about,
             written: Written::of(keys),
+            ending: adapters::records::ending(self),
         };
         let ports = Ports {
             model: parts.model,

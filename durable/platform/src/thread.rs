@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use futures::future::{Either, LocalBoxFuture, Shared, select};
+use futures::future::{Either, LocalBoxFuture, Shared, join, select};
 use futures::lock::Mutex;
 use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
@@ -23,6 +23,7 @@ use engine::ports::{Clock, LogError};
 use engine::turn::{Ran, Turn};
 use wire::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 
+use super::adapters::records::Sending;
 use super::clock::JsClock;
 use super::deployment::Deployment;
 use super::live::LiveLog;
@@ -72,6 +73,8 @@ pub struct Thread {
     pub asking: Cell<bool>,
     /// One drain of the outbox at a time keeps its order.
     pub draining: Cell<bool>,
+    /// The drain of records.
+    pub sending: Sending,
 }
 
 /// A queued message whose turn is about to start.
@@ -109,6 +112,7 @@ impl Thread {
             admitting: Mutex::new(()),
             asking: Cell::new(false),
             draining: Cell::new(false),
+            sending: Sending::default(),
         })
     }
 
@@ -181,7 +185,7 @@ impl Thread {
             if thread.store.next_is_due.take() {
                 thread.start_next();
             }
-            thread.drain(false).await;
+            join(thread.drain(false), thread.send_records(false)).await;
         });
     }
 

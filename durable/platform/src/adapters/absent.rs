@@ -96,3 +96,71 @@ pub mod mcp {
         }
     }
 }
+
+#[cfg(not(feature = "records"))]
+pub mod records {
+    use std::rc::Rc;
+
+    use uuid::Uuid;
+    use wire::protocol::{ApiError, ErrorCode, Owner};
+    use worker::{Env, Response};
+
+    use crate::adapters::Ending;
+    use crate::storage::StoreError;
+    use crate::storage::outgoing::Outgoing;
+    use crate::thread::Thread;
+
+    /// Nothing is ever sent.
+    #[derive(Default)]
+    pub struct Sending {}
+
+    impl Sending {
+        pub fn is_under_way(&self) -> bool {
+            false
+        }
+    }
+
+    pub fn ending(_: &Thread) -> Option<Ending> {
+        None
+    }
+
+    pub async fn delete_of_threads(_: &Env, _: &[Outgoing]) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn not_kept() -> ApiError {
+        ApiError::new(ErrorCode::RecordNotKept, "this deployment keeps no records")
+    }
+
+    impl Thread {
+        /// Forgets the journals that another build has left.
+        pub async fn send_records(&self, _: bool) {
+            let forget = || {
+                while self.store.exists()?
+                    && let Some(turn) = self.store.ended_journal()?
+                {
+                    self.store.forget_journal(&turn.turn_id)?;
+                }
+                Ok::<_, StoreError>(())
+            };
+            if let Err(error) = forget() {
+                worker::console_error!("journals of ended turns: {error}");
+            }
+        }
+
+        pub async fn record(self: &Rc<Self>, owner: &Owner, _: Uuid) -> Result<Response, ApiError> {
+            self.found(owner)?;
+            Err(not_kept())
+        }
+
+        pub async fn records(
+            self: &Rc<Self>,
+            owner: &Owner,
+            _: u32,
+            _: Option<&str>,
+        ) -> Result<Response, ApiError> {
+            self.found(owner)?;
+            Err(not_kept())
+        }
+    }
+}

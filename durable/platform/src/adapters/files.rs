@@ -34,7 +34,7 @@ pub fn has_workspaces(env: &Env) -> bool {
 /// Deletes the files of deleted threads, which no request can name any more.
 pub async fn delete_of_threads(env: &Env, rows: &[Outgoing]) -> Result<(), StoreError> {
     let roots = rows.iter().filter_map(|row| match &row.news {
-        News::ThreadDeleted { workspace_root } => workspace_root.as_deref(),
+        News::ThreadDeleted { workspace_root, .. } => workspace_root.as_deref(),
         _ => None,
     });
     let roots: BTreeSet<&str> = roots.collect();

@@ -11,6 +11,8 @@ pub mod knowledge;
 mod mcp;
 #[cfg(feature = "projects")]
 mod projects;
+#[cfg(feature = "records")]
+pub mod records;
 #[cfg(feature = "web")]
 mod web;
 
@@ -20,13 +22,17 @@ pub use absent::files;
 pub use absent::knowledge;
 #[cfg(not(feature = "mcp"))]
 pub use absent::mcp::Offered;
+#[cfg(not(feature = "records"))]
+pub use absent::records;
 #[cfg(feature = "mcp")]
 pub use mcp::Offered;
 
+use engine::journal::TurnEnd;
 use engine::toolbelt::ToolPolicy;
 use features::Resources;
 use wire::protocol::{ApiError, Owner};
 
+use super::storage::StoreError;
 use super::thread::Thread;
 
 /// Adds what a feature's tools need in a turn of this thread, by its policy.
@@ -56,6 +62,12 @@ pub fn resources(
     }
     Ok(resources)
 }
+
+/// Makes the last line of the journal of a turn that gets a record.
+pub type Ending = fn(&TurnEnd) -> Result<String, StoreError>;
+
+/// The ending of a turn that is given up: its journal stays as it is, because it may be impossible to write.
+pub const NO_LINE: Ending = |_| Ok(String::new());
 
 /// The findings with which a turn starts.
 #[derive(Default)]

@@ -3,12 +3,12 @@
 use engine::journal::{Entry, TextPart};
 use wire::protocol::Seq;
 
-use super::StoreError;
 use super::page::{self, EventPage, LogRow};
-use super::rows::{self, Fresh, GROWN_BYTES};
+use super::rows::{self, Fresh, GROWN_BYTES, PAYLOAD_BYTES};
 use super::salvage::{self, Salvaged};
 use super::sql::{Store, int, unsigned};
 use super::turn::TurnRow;
+use super::{StoreError, schema};
 
 /// How many rows of events are read at once where a whole turn is read: 4 MB at most.
 const ROWS: u64 = 8;
@@ -30,11 +30,33 @@ impl Store {
         tail: Option<Tail>,
     ) -> Result<Option<Tail>, StoreError> {
         let text = rows::journaled(entries)?;
+        self.append(turn_id, &text, tail, GROWN_BYTES)
+    }
+
+    /// Writes the last entries of a turn that gets a record, and the record's last line behind them: into the row of
+    /// `tail` unless it is long, since each row is written, and later deleted.
+    pub fn end_journal(
+        &self,
+        turn_id: &str,
+        entries: &[Entry],
+        line: &str,
+        tail: Option<Tail>,
+    ) -> Result<Option<Tail>, StoreError> {
+        self.append(turn_id, &(rows::journaled(entries)? + line), tail, PAYLOAD_BYTES)
+    }
+
+    fn append(
+        &self,
+        turn_id: &str,
+        text: &str,
+        tail: Option<Tail>,
+        row_bytes: usize,
+    ) -> Result<Option<Tail>, StoreError> {
         if text.is_empty() {
             return Ok(tail);
         }
         if let Some(Tail { row, bytes }) = tail
-            && bytes + text.len() <= GROWN_BYTES
+            && bytes + text.len() <= row_bytes
         {
             let query = "UPDATE journal SET payload = payload || ?2 WHERE row = ?1 RETURNING row";
             let tail = Tail { row, bytes: bytes + text.len() };
@@ -45,7 +67,7 @@ impl Store {
             };
         }
         let mut tail = None;
-        for (piece, payload) in (0..).zip(rows::pieces(&text)) {
+        for (piece, payload) in (0..).zip(rows::pieces(text)) {
             let query = "INSERT INTO journal (turn_id, piece, payload) VALUES (?1, ?2, ?3) RETURNING row";
             let row = self.row(query, [turn_id.into(), int(piece), payload.into()])?;
             tail = row.and_then(|row| row.maybe_int(0)).map(|row| Tail { row, bytes: payload.len() });
@@ -118,7 +140,42 @@ impl Store {
         rows.into_iter().map(|mut row| Ok((unsigned(row.int(0)?), row.text(1)?))).collect()
     }
 
-    /// Deletes the journal: a turn that has its end is never replayed.
+    /// The oldest turn that has ended and whose journal waits for its record.
+    pub fn ended_journal(&self) -> Result<Option<TurnRow>, StoreError> {
+        self.row(schema::SELECT_ENDED_JOURNAL, [])?
+            .map(|mut row| self.turn(&row.text(0)?))
+            .transpose()
+            .map(Option::flatten)
+    }
+
+    /// The journal of a turn that has ended, as its record has it.
+    pub fn journal_text(&self, turn_id: &str) -> Result<String, StoreError> {
+        Ok(self.journal(turn_id)?.into_iter().map(|(_, payload)| payload).collect())
+    }
+
+    /// Whether a turn has a journal.
+    pub fn has_journal(&self, turn_id: &str) -> Result<bool, StoreError> {
+        Ok(self.row("SELECT 1 FROM journal WHERE turn_id = ?1 LIMIT 1", [turn_id.into()])?.is_some())
+    }
+
+    /// Deletes the journal of a turn.
+    pub fn forget_journal(&self, turn_id: &str) -> Result<(), StoreError> {
+        self.run("DELETE FROM journal WHERE turn_id = ?1", [turn_id.into()])
+    }
+
+    /// The ended turns whose journals wait for their records, the oldest first, and the bytes of each journal.
+    pub fn waiting_journals(&self) -> Result<Vec<(String, u64)>, StoreError> {
+        let rows = self.rows(schema::SELECT_WAITING, [])?;
+        rows.into_iter().map(|mut row| Ok((row.text(0)?, unsigned(row.int(1)?)))).collect()
+    }
+
+    /// Whether the thread has more turns than this.
+    pub fn has_turn_beyond(&self, turns: u32) -> Result<bool, StoreError> {
+        let query = "SELECT 1 FROM turns ORDER BY seq_first LIMIT 1 OFFSET ?1";
+        Ok(self.row(query, [int(turns.into())])?.is_some())
+    }
+
+    /// Deletes all journals: a turn that has its end is never replayed.
     pub fn clear_journal(&self) -> Result<(), StoreError> {
         self.run("DELETE FROM journal", [])
     }

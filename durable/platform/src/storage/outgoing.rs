@@ -85,6 +85,9 @@ pub enum News {
         /// The folder of its files.
         #[serde(default)]
         workspace_root: Option<String>,
+        /// The folder of its records.
+        #[serde(default)]
+        records_root: Option<String>,
     },
 }
 
@@ -109,7 +112,7 @@ wire::tagged!(News by "kind" {
     "plan_changed" => PlanChanged { turn_id, plan, updated_at },
     "spent" => Spent { calls },
     "failed" => Failed { failure, created_at },
-    "thread_deleted" => ThreadDeleted { #[serde(default)] workspace_root },
+    "thread_deleted" => ThreadDeleted { #[serde(default)] workspace_root, #[serde(default)] records_root },
 });
 
 /// The thread as the list shows it.

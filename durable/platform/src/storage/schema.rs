@@ -219,8 +219,8 @@ CREATE TABLE events (
   turn_id   TEXT NOT NULL,
   payload   TEXT NOT NULL
 );
--- Of the running turn alone: entries as JSON, one after another. Some commits share a row. A commit that is too long for
--- a row lies in several, numbered from 0.
+-- Of the running turn, and of ended turns whose record R2 has not taken yet: entries as JSON, one after another. Some
+-- commits share a row. A commit that is too long for a row lies in several, numbered from 0.
 CREATE TABLE journal (
   row     INTEGER PRIMARY KEY,
   turn_id TEXT NOT NULL,
@@ -250,7 +250,7 @@ CREATE INDEX turns_by_seq ON turns (seq_first);
 -- Without rows for turns that follow the turn before them.
 CREATE INDEX turns_apart ON turns (parent_seq, seq_first) WHERE parent_seq IS NOT NULL;
 -- Only what the other tables do not say: when a wait expires, when a queued turn asks again, when the turn of the
--- next queued message starts, when D1 is asked again after a refusal.
+-- next queued message starts, when D1 or R2 is asked again after a refusal.
 CREATE TABLE timers (
   reason TEXT PRIMARY KEY,
   due_at INTEGER NOT NULL
@@ -282,6 +282,15 @@ CREATE TABLE IF NOT EXISTS plans (
   UNIQUE (id, turn_id)
 );
 ";
+
+/// The oldest turn that has ended and still has a journal.
+pub const SELECT_ENDED_JOURNAL: &str = "
+SELECT turn_id FROM turns WHERE turn_id IN (SELECT turn_id FROM journal) AND status = 'done' ORDER BY seq_first LIMIT 1";
+
+/// The ended turns that still have a journal, the oldest first, and its bytes.
+pub const SELECT_WAITING: &str = "
+SELECT turn_id, sum(length(CAST(payload AS BLOB))) FROM journal JOIN turns USING (turn_id) WHERE status = 'done'
+GROUP BY turn_id ORDER BY seq_first";
 
 /// Whether there is a table of plans.
 pub const HAS_PLANS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'plans'";

@@ -42,6 +42,8 @@ pub enum Reason {
     Messages,
     /// D1 has refused news, and is asked again.
     Outbox,
+    /// R2 has refused a record, and is asked again.
+    Records,
 }
 
 impl Reason {
@@ -53,6 +55,7 @@ impl Reason {
             Reason::Queued => "queued",
             Reason::Messages => "messages",
             Reason::Outbox => "outbox",
+            Reason::Records => "records",
         }
     }
 }

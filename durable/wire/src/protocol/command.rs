@@ -38,6 +38,11 @@ impl Owner {
         format!("threads/{}/", self.object_name(thread_id))
     }
 
+    /// The prefix of the keys of all records of a thread.
+    pub fn records_root(&self, thread_id: Uuid) -> String {
+        format!("records/{}/", self.object_name(thread_id))
+    }
+
     /// The prefix of the keys of the user's named workspaces, one folder each.
     pub fn workspaces_root(&self) -> String {
         format!("{WORKSPACES}{}/", hex(&self.digest(&["workspaces"])))
@@ -246,6 +251,15 @@ pub enum ThreadCommand {
     RemoveQueued {
         message_id: String,
     },
+    /// Return the record of a turn.
+    Record {
+        turn_id: Uuid,
+    },
+    /// List the records of turns.
+    Records {
+        limit: u32,
+        cursor: Option<String>,
+    },
     Delete,
 }
 
@@ -266,5 +280,7 @@ crate::tagged!(ThreadCommand by "do" {
     "hold_queue" => HoldQueue { held },
     "edit_queued" => EditQueued { message_id, content },
     "remove_queued" => RemoveQueued { message_id },
+    "record" => Record { turn_id },
+    "records" => Records { limit, cursor },
     "delete" => Delete,
 });

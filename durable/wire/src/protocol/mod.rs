@@ -15,6 +15,7 @@ mod path;
 mod plan;
 mod project;
 mod queue;
+mod record;
 mod request;
 mod tree;
 mod words;
@@ -57,6 +58,7 @@ pub use project::{
 pub use queue::{
     IfRunning, MAX_QUEUED, MAX_REMOVED, MessageQueue, QueueChange, QueuedChange, QueuedMessage, QueuedPreview,
 };
+pub use record::{RecordEntry, RecordList};
 pub use request::{
     Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
     ToolResult,

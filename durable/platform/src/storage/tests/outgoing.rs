@@ -113,7 +113,11 @@ fn the_end_of_a_turn_tells_its_start_as_well() {
 #[test]
 fn a_deletion_comes_last_and_keeps_only_the_usage() {
     let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();
-    news.push(Outgoing::new(&owner(), "thread", News::ThreadDeleted { workspace_root: None }));
+    news.push(Outgoing::new(
+        &owner(),
+        "thread",
+        News::ThreadDeleted { workspace_root: None, records_root: None },
+    ));
     let batch = statements(&news).unwrap();
     let verbs = [
         "INSERT INTO tool_usage ",

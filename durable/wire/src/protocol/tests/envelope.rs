@@ -54,6 +54,8 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Approval { approval_id: "a".into(), decision: Decision::ApproveForThread },
         ThreadCommand::Rename { title: "t".into() },
         ThreadCommand::Sent { message_id: "m".into() },
+        ThreadCommand::Record { turn_id: Uuid::nil() },
+        ThreadCommand::Records { limit: 7, cursor: Some("9".into()) },
         ThreadCommand::Delete,
     ];
     for command in commands {

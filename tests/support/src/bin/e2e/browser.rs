@@ -5,25 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The files that `wrangler.toml` names by relative paths.
-const PATHS: [&str; 6] =
-    ["build/index.js", "scripts/build-worker", "src", "durable", "web/dist", "migrations"];
+use crate::configuration::read;
 
 /// The variable with the folder in which wrangler keeps browsers.
 pub const CACHE: &str = "XDG_CACHE_HOME";
-
-/// Writes a configuration with a browser into this folder, and returns its path.
-pub fn configure(root: &Path, state: &Path) -> Result<PathBuf, String> {
-    let own = read(&root.join("wrangler.toml"))?;
-    let absolute = PATHS.iter().fold(own, |text, path| {
-        text.replace(&format!("\"{path}\""), &format!("\"{}\"", root.join(path).display()))
-    });
-    let config = state.join("wrangler.toml");
-    fs::write(&config, absolute + "\n[browser]\nbinding = \"BROWSER\"\n")
-        .map_err(|error| error.to_string())?;
-    install(root, &cache(state))?;
-    Ok(config)
-}
 
 /// Where an instance's wrangler looks for browsers.
 pub fn cache(state: &Path) -> PathBuf {
@@ -32,7 +17,7 @@ pub fn cache(state: &Path) -> PathBuf {
 
 /// Puts the machine's Chromium where wrangler would install its own, if the layout is known. Otherwise wrangler
 /// downloads one.
-fn install(root: &Path, cache: &Path) -> Result<(), String> {
+pub fn install(root: &Path, cache: &Path) -> Result<(), String> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
         return Ok(());
     }
@@ -47,8 +32,4 @@ fn install(root: &Path, cache: &Path) -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let browser = String::from_utf8_lossy(&found.stdout).trim().to_owned();
     std::os::unix::fs::symlink(browser, folder.join("chrome")).map_err(|error| error.to_string())
-}
-
-fn read(path: &Path) -> Result<String, String> {
-    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }

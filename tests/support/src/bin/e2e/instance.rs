@@ -11,7 +11,7 @@ use espalier_test_support::identity::Identity;
 use espalier_test_support::{http, stored};
 use tokio::process::{Child, Command};
 
-use crate::{browser, logs, path_with_tools, variables};
+use crate::{browser, configuration, logs, path_with_tools, variables};
 
 /// The longest start that we wait for. Three servers on two slow cores need about 20 s.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -112,8 +112,8 @@ impl Launch {
         for var in &vars {
             keeper.args(["--var", var]);
         }
-        if name == "main" {
-            keeper.arg("--config").arg(browser::configure(&world.root, &state)?);
+        if let Some(config) = configuration::write(name, &world.root, &state)? {
+            keeper.arg("--config").arg(config);
         }
         environment(&mut keeper, world, &state);
         keeper.stdin(Stdio::piped()).stdout(log).stderr(errors).process_group(0);

@@ -11,10 +11,10 @@
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock, a browser |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
-//! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, in the middle of a rotation of its session secret |
+//! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas and without records, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
-//! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize (`tests/workers_ai`) |
-//! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`) |
+//! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize, and an R2 that can refuse (`tests/workers_ai`) |
+//! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`); no bucket |
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
@@ -26,6 +26,7 @@
 //! `target/e2e/`, or to the folder `E2E_LOGS`: harnesses that run side by side need one each.
 
 mod browser;
+mod configuration;
 mod everything;
 mod instance;
 mod variables;

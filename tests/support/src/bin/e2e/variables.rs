@@ -36,8 +36,8 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         "visitors" => {
             // In the middle of a rotation: the new secret signs, and the old one still verifies.
             let secrets = format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
-            let vars = vec![anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}")];
-            ("visitors", "ESPALIER_VISITORS_URL", [vars, provider(world)].concat())
+            let own = [anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}"), "RECORD_TURNS:0".to_owned()];
+            ("visitors", "ESPALIER_VISITORS_URL", [provider(world), own.to_vec()].concat())
         }
         "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
         "ai" => {
@@ -112,6 +112,7 @@ fn provider(world: &World) -> Vec<String> {
         .concat(),
         // Few enough for a test to reach it.
         "EVENT_TURNS:3".to_owned(),
+        "RECORD_TURNS:3".to_owned(),
         // The rest of the web: the same server once more.
         format!("FETCH_ALLOW:{}", world.llm.trim_start_matches("http://")),
         format!("FETCH_RESOLVER:{}/dns-query", world.llm),

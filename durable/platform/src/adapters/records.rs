@@ -1,0 +1,248 @@
+//! Records on the platform. The journal of a turn that has ended stays in its object until R2 has taken the record, and
+//! goes then. R2 neither holds up the news for D1 nor another turn: the two drains know of each other only to set the
+//! alarm once.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use futures::future::{Either, select};
+use futures::pin_mut;
+use uuid::Uuid;
+use worker::{Env, Response, ResponseBody};
+
+use crate::respond::{internal, json_response, lines_response};
+use crate::storage::StoreError;
+use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use crate::thread::Thread;
+use engine::journal::{Entry, Fact, History, TurnEnd};
+use features::records::format::{Header, end_line, history_lines};
+use features::records::store::{R2Records, TYPE, turn_id};
+use features::records::{kept, key, record, too_many};
+use wire::protocol::{ApiError, ErrorCode, Owner, RecordEntry, RecordList};
+
+use super::Ending;
+
+/// How long R2 may take for a record before it counts as refused.
+const R2_MS: u64 = 30_000;
+
+/// The drain of records, in memory.
+#[derive(Default)]
+pub struct Sending {
+    /// Records are stored one after another.
+    now: Cell<bool>,
+    /// How often R2 has refused a record since it took one.
+    refusals: Cell<u32>,
+}
+
+impl Sending {
+    pub fn is_under_way(&self) -> bool {
+        self.now.get()
+    }
+}
+
+/// The variable `RECORD_TURNS`.
+struct Kept(u32);
+
+/// The line with which the journal of an ended turn closes; none where turns get no record.
+pub fn ending(thread: &Thread) -> Option<Ending> {
+    let line: Ending = |end: &TurnEnd| Ok(end_line(end)?);
+    (thread.kept_records() > 0 && R2Records::new(&thread.env, String::new()).is_some()).then_some(line)
+}
+
+/// Deletes the records of deleted threads.
+pub async fn delete_of_threads(env: &Env, rows: &[Outgoing]) -> Result<(), StoreError> {
+    let roots = rows.iter().filter_map(|row| match &row.news {
+        News::ThreadDeleted { records_root, .. } => records_root.as_deref(),
+        _ => None,
+    });
+    for root in roots.collect::<BTreeSet<&str>>() {
+        let Some(records) = R2Records::new(env, root.to_owned()) else { return Ok(()) };
+        records.delete_all().await.map_err(refused)?;
+    }
+    Ok(())
+}
+
+fn refused(error: worker::Error) -> StoreError {
+    StoreError(format!("R2: {error}"))
+}
+
+fn not_kept() -> ApiError {
+    ApiError::new(ErrorCode::RecordNotKept, "no record of this is kept")
+}
+
+impl Thread {
+    /// The number of turns that have a record. A wrong variable, which the health report names, keeps none.
+    fn kept_records(&self) -> u32 {
+        let kept = self.deployment.once(|var| kept(var).map(Kept));
+        kept.map_or_else(
+            |error| {
+                worker::console_error!("no turn gets a record: {error}");
+                0
+            },
+            |kept| kept.0,
+        )
+    }
+
+    /// The records of this thread; none where the deployment keeps none.
+    fn records_of(&self, thread: &ThreadMeta) -> Option<R2Records> {
+        let id = Uuid::try_parse(&thread.thread_id).ok().filter(|_| self.kept_records() > 0)?;
+        R2Records::new(&self.env, thread.owner.records_root(id))
+    }
+
+    /// Stores the records of the turns that have ended. `due`: the alarm says that it is time; otherwise an R2 that has
+    /// refused is left alone until then.
+    pub async fn send_records(&self, due: bool) {
+        if self.sending.now.replace(true) {
+            return;
+        }
+        let sent = self.send_once(due).await;
+        self.sending.now.set(false);
+        let armed = match &sent {
+            // The drain of the outbox sets the alarm when it is over.
+            Ok(true) if !self.draining.get() => self.store.arm(self.clock.now_ms()),
+            _ => Ok(()),
+        };
+        if let Err(error) = sent.map(drop).and(armed) {
+            worker::console_error!("records: {error}");
+        }
+    }
+
+    /// Returns whether there was anything to store. Only R2 is awaited: the platform makes the writes between two of its
+    /// answers durable together.
+    async fn send_once(&self, mut due: bool) -> Result<bool, StoreError> {
+        let mut any = false;
+        while self.store.exists()?
+            && let Some(turn) = self.store.ended_journal()?
+            && let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread)
+        {
+            any = true;
+            let Some(records) = self.records_of(&thread) else {
+                self.store.forget_journal(&turn.turn_id)?;
+                continue;
+            };
+            let retry_at = self.store.timer(Reason::Records)?;
+            if !due && retry_at.is_some_and(|at| at > self.clock.now_ms()) {
+                self.drop_oldest()?;
+                break;
+            }
+            let text = self.record_text(&thread, &turn)?;
+            let name = key::name(turn.seq_first, &turn.turn_id);
+            let put = records.put(&name, text);
+            pin_mut!(put);
+            let answer = match select(put, self.clock.sleep(R2_MS)).await {
+                Either::Left((answer, _)) => answer.map_err(refused),
+                Either::Right(_) => Err(StoreError("R2 did not answer".to_owned())),
+            };
+            if let Err(error) = answer {
+                self.count_refusal(retry_at.is_none(), &error)?;
+                break;
+            }
+            due = true;
+            self.sending.refusals.set(0);
+            self.store.forget_journal(&turn.turn_id)?;
+            if retry_at.is_some() {
+                self.store.clear_timer(Reason::Records)?;
+            }
+            let keep = self.kept_records();
+            if self.store.has_turn_beyond(keep)?
+                && let Err(error) = records.keep(keep).await
+            {
+                // The next record removes what is left.
+                worker::console_error!("older records stay: R2: {error}");
+            }
+        }
+        Ok(any)
+    }
+
+    /// Sets the time at which R2 is asked again. The first refusal of an outage is reported.
+    fn count_refusal(&self, first: bool, error: &StoreError) -> Result<(), StoreError> {
+        worker::console_error!("a record is refused: {error}");
+        // The thread may have been deleted meanwhile.
+        if self.store.meta()?.and_then(|meta| meta.thread).is_none() {
+            return Ok(());
+        }
+        // Counted in memory alone: a new life asks sooner.
+        let refusals = self.sending.refusals.get().saturating_add(1);
+        self.sending.refusals.set(refusals);
+        self.store.set_timer(Reason::Records, self.clock.now_ms() + retry_after_ms(refusals))?;
+        if first {
+            self.report("records", "r2", "record_refused", &error.to_string())?;
+        }
+        self.drop_oldest()
+    }
+
+    /// Drops the oldest journals that wait, where there is no room for all of them.
+    fn drop_oldest(&self) -> Result<(), StoreError> {
+        let waiting = self.store.waiting_journals()?;
+        let many = too_many(&waiting.iter().map(|(_, bytes)| *bytes).collect::<Vec<_>>());
+        for (turn_id, _) in waiting.iter().take(many) {
+            let why =
+                format!("the record of turn {turn_id} is dropped: R2 takes none, and the room is used up");
+            self.store.transaction(|| {
+                self.store.forget_journal(turn_id)?;
+                self.post_failure(("records", "r2"), turn_id, "record_dropped", &why)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The record of a turn whose journal is still here.
+    fn record_text(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<String, StoreError> {
+        let journal = self.store.journal_text(&turn.turn_id)?;
+        // A journal that cannot be read is kept as it is.
+        let first = wire::json::values::<Entry>(&journal).next().and_then(Result::ok);
+        let spec = first.and_then(|entry| match entry.fact {
+            Fact::Started(spec) => Some(spec),
+            _ => None,
+        });
+        let history = match &spec {
+            Some(spec) => self.frozen_history(&self.store.tree()?.path(turn.seq_first), spec)?,
+            None => History::default(),
+        };
+        let limits = spec.map(|spec| spec.limits);
+        let before_gap = history.before_gap;
+        let header = Header { before_gap, ..Header::of(&thread.thread_id, &turn.turn_id, limits) };
+        Ok(record(header, &history_lines(&history)?, &journal))
+    }
+
+    /// The record of a turn that has ended.
+    pub async fn record(self: &Rc<Self>, owner: &Owner, turn_id: Uuid) -> Result<Response, ApiError> {
+        let thread = self.found(owner)?;
+        let records = self.records_of(&thread).ok_or_else(not_kept)?;
+        let turn = self.store.turn(&turn_id.to_string())?;
+        let turn = turn.filter(|turn| turn.status == TurnStatus::Done).ok_or_else(not_kept)?;
+        if self.store.has_journal(&turn.turn_id)? {
+            let text = self.record_text(&thread, &turn)?;
+            return lines_response(TYPE, ResponseBody::Body(text.into_bytes()));
+        }
+        let found = records.get(&key::name(turn.seq_first, &turn.turn_id)).await;
+        let found = found.map_err(|error| internal(&error))?.ok_or_else(not_kept)?;
+        let body = found.body().ok_or_else(not_kept)?.response_body();
+        lines_response(TYPE, body.map_err(|error| internal(&error))?)
+    }
+
+    /// The records that R2 has, newest turn first.
+    pub async fn records(
+        self: &Rc<Self>,
+        owner: &Owner,
+        limit: u32,
+        cursor: Option<&str>,
+    ) -> Result<Response, ApiError> {
+        let thread = self.found(owner)?;
+        if cursor.is_some_and(|cursor| !key::is_name(cursor)) {
+            return Err(ApiError::field("cursor", "expected the `next_cursor` of a page"));
+        }
+        let records = self.records_of(&thread).ok_or_else(not_kept)?;
+        let (page, more) = records.list(cursor, limit).await.map_err(|error| internal(&error))?;
+        let next_cursor = page.last().filter(|_| more).map(|(name, ..)| name.clone());
+        let entry = |(name, bytes, created_at): (String, u64, u64)| RecordEntry {
+            turn_id: turn_id(&name),
+            bytes,
+            created_at,
+        };
+        json_response(&RecordList { records: page.into_iter().map(entry).collect(), next_cursor })
+    }
+}

@@ -1,0 +1,136 @@
+//! Compares the entries that a replay has written with those of the record. Times differ and do not count.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use engine::journal::{Entry, Fact, TurnEnd, TurnStop};
+use serde_json::Value;
+use wire::protocol::{BudgetReason, FinishReason};
+
+use crate::record::{End, Record};
+
+/// The first thing that goes another way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// The key of the entry: its kind and its place in the turn (`model_started:0.1-2:0`), or `end`.
+    pub at: String,
+    /// The fact as the record has it and as the replay has it, in JSON; none where one of them has none.
+    pub recorded: Option<String>,
+    pub replayed: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |side: &Option<String>| side.clone().unwrap_or_else(|| "nothing".to_owned());
+        write!(
+            f,
+            "differs at {}\n  recorded: {}\n  replayed: {}",
+            self.at,
+            told(&self.recorded),
+            told(&self.replayed)
+        )
+    }
+}
+
+/// Whether a replay takes this from the record.
+pub fn is_frozen(fact: &Fact) -> bool {
+    matches!(fact, Fact::Started(_) | Fact::Toolset(_) | Fact::Opened(_))
+}
+
+/// Whether it is not compared: it is frozen, or depends on how soon an answer came.
+pub fn is_left_out(fact: &Fact) -> bool {
+    matches!(fact, Fact::Parked { .. } | Fact::Unparked { .. }) || is_frozen(fact)
+}
+
+/// The first difference between a record and its replay.
+pub fn first(record: &Record, replayed: &[Entry], end: Option<&TurnEnd>) -> Option<Difference> {
+    let of_replay: BTreeMap<String, &Entry> = replayed.iter().map(|entry| (entry.key(), entry)).collect();
+    let of_record: BTreeMap<String, &Entry> =
+        record.entries.iter().map(|entry| (entry.key(), entry)).collect();
+    for entry in record.entries.iter().filter(|entry| !is_left_out(&entry.fact)) {
+        let key = entry.key();
+        let (recorded, replayed) = (told(&entry.fact), of_replay.get(&key).map(|entry| told(&entry.fact)));
+        if replayed.as_ref() != Some(&recorded) {
+            return Some(Difference { at: key, recorded: Some(recorded), replayed });
+        }
+    }
+    for entry in replayed.iter().filter(|entry| !is_left_out(&entry.fact)) {
+        let key = entry.key();
+        if !of_record.contains_key(&key) {
+            return Some(Difference { at: key, recorded: None, replayed: Some(told(&entry.fact)) });
+        }
+    }
+    let recorded = record.end.as_ref()?;
+    let replayed = end.map(End::from);
+    let same = replayed.as_ref().is_some_and(|replayed| is_same_end(record, recorded, replayed));
+    let json = |end: &End| serde_json::to_string(end).unwrap_or_default();
+    (!same).then(|| Difference {
+        at: "end".to_owned(),
+        recorded: Some(json(recorded)),
+        replayed: replayed.as_ref().map(json),
+    })
+}
+
+/// A fact without its times, in JSON.
+fn told(fact: &Fact) -> String {
+    let mut fact = fact.clone();
+    match &mut fact {
+        Fact::ModelEnded { duration_ms, first_byte_ms, .. } => (*duration_ms, *first_byte_ms) = (0, None),
+        Fact::ToolEnded(end) => end.duration_ms = 0,
+        Fact::Waiting { since, until, limit, .. } => {
+            (*since, *until) = (0, 0);
+            if let Some(limit) = limit.as_mut().filter(|limit| limit.reason == BudgetReason::WallClock) {
+                limit.observed = 0;
+            }
+        }
+        Fact::Answered { at_ms, .. } => *at_ms = 0,
+        Fact::Plan(plan) => plan.created_at = 0,
+        Fact::Stopped(TurnStop::Budget { reason: BudgetReason::WallClock, observed, .. }) => *observed = 0,
+        _ => {}
+    }
+    serde_json::to_string(&fact).unwrap_or_default()
+}
+
+/// Whether two ends are the same. The text of a reply that was cut off stands in no entry, so the record has more of it.
+fn is_same_end(record: &Record, recorded: &End, replayed: &End) -> bool {
+    let ended = |at: &str| {
+        let is_end = |entry: &&Entry| matches!(entry.fact, Fact::ModelEnded { .. }) && entry.at == at;
+        record.entries.iter().any(|entry| is_end(&entry))
+    };
+    let is_open = |entry: &Entry| matches!(entry.fact, Fact::ModelStarted { .. }) && !ended(&entry.at);
+    let was_cut = record.entries.iter().any(is_open);
+    let same_text = match was_cut {
+        _ if recorded.finish_reason == Some(FinishReason::Interrupted) => true,
+        true => recorded.content.starts_with(&replayed.content),
+        false => recorded.content == replayed.content,
+    };
+    same_text
+        && recorded.finish_reason == replayed.finish_reason
+        && without_times(recorded) == without_times(replayed)
+}
+
+/// The note of a stop and the ledger. Costs are sums whose order depends on who was faster.
+fn without_times(end: &End) -> (Value, Value) {
+    let mut stop = end.stop.clone();
+    if let Some(limit) = stop.as_mut().and_then(|stop| stop.budget.as_mut())
+        && limit.reason == BudgetReason::WallClock
+    {
+        limit.observed = 0;
+    }
+    let stop = serde_json::to_value(stop).unwrap_or_default();
+    let mut usage = serde_json::to_value(&end.usage).unwrap_or_default();
+    round(&mut usage);
+    (stop, usage)
+}
+
+/// Rounds each number to a billionth.
+fn round(value: &mut Value) {
+    match value {
+        Value::Object(members) => members.values_mut().for_each(round),
+        Value::Number(number) if number.is_f64() => {
+            let rounded = number.as_f64().map(|number| (number * 1e9).round());
+            *value = rounded.map_or(Value::Null, |number| format!("{number}").into());
+        }
+        _ => {}
+    }
+}

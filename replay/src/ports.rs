@@ -1,0 +1,179 @@
+//! The engine's ports over a record.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures::future::LocalBoxFuture;
+use futures::stream::{self, LocalBoxStream};
+use futures::{FutureExt, StreamExt};
+
+use engine::journal::{Commit, Entry, Fact, ModelOutcome, TurnEnd};
+use engine::ports::{Clock, Heard, Log, LogError, Model, Ports, Tool, ToolContext, ToolError, Tools};
+use engine::profiles::Chain;
+use engine::toolbelt::ToolSpec;
+use wire::model::{Message, ModelError, ModelEvent, ModelRequest};
+use wire::protocol::{Event, Seq};
+
+use crate::script::{Course, Script};
+
+/// The things that the engine has written in the replay.
+#[derive(Default)]
+pub struct Written {
+    pub entries: RefCell<Vec<Entry>>,
+    pub end: RefCell<Option<TurnEnd>>,
+    /// Each request, in the order in which the engine made them.
+    pub requests: RefCell<Vec<ModelRequest>>,
+}
+
+/// The ports of a replay.
+pub fn ports(script: &Rc<Script>, written: &Rc<Written>) -> Ports {
+    let (script, written) = (Rc::clone(script), Rc::clone(written));
+    Ports {
+        model: Rc::new(Models(Rc::clone(&script), Rc::clone(&written))),
+        tools: Rc::new(Recorded(Rc::clone(&script))),
+        clock: Rc::new(Hands(Rc::clone(&script))),
+        log: Rc::new(Journal(script, written)),
+    }
+}
+
+struct Models(Rc<Script>, Rc<Written>);
+
+/// An item of a model's stream, and the gate before it.
+type Item = (Option<String>, Result<Heard, ModelError>);
+
+impl Model for Models {
+    fn call(
+        &self,
+        request: &ModelRequest,
+        _: &Chain,
+        _: u64,
+    ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
+        self.1.requests.borrow_mut().push(request.clone());
+        let says = |words: &wire::protocol::Content| {
+            request
+                .messages
+                .iter()
+                .any(|message| matches!(&**message, Message::User { content } if content == words))
+        };
+        let (items, hangs) = items(self.0.course(&request.system, says));
+        let script = Rc::clone(&self.0);
+        let said = stream::unfold(items.into_iter(), move |mut items| {
+            let script = Rc::clone(&script);
+            async move {
+                let Some((gate, item)) = items.next() else {
+                    return if hangs { futures::future::pending().await } else { None };
+                };
+                if let Some(key) = gate {
+                    script.gate(&key).await;
+                }
+                Some((item, items))
+            }
+        });
+        said.boxed_local()
+    }
+}
+
+/// The stream of a recorded call, and whether it hangs at its end.
+fn items(Course { retries, end }: Course) -> (Vec<Item>, bool) {
+    let last = end.as_ref().map(|(.., asked)| *asked);
+    let place = retries.first().map(|retry| retry.failed).or(last).unwrap_or(0);
+    let mut items: Vec<Item> = vec![(None, Ok(Heard::Asking { place, after: None }))];
+    for retry in retries {
+        items.push((Some(retry.key), Ok(Heard::Asking { place: retry.asked, after: Some(retry.error) })));
+    }
+    let Some((key, outcome, _)) = end else { return (items, true) };
+    let text = |text: String| (!text.is_empty()).then_some(ModelEvent::Text(text));
+    match outcome {
+        ModelOutcome::Replied(reply) => {
+            items.push((Some(key), Ok(Heard::Answering)));
+            let events = text(reply.text.clone()).into_iter().chain([ModelEvent::Finished(reply)]);
+            items.push((None, Ok(Heard::Events(events.collect()))));
+        }
+        ModelOutcome::Failed { error, said } => {
+            let said = text(said).into_iter().collect();
+            items.push((Some(key), Ok(Heard::Events(said))));
+            items.push((None, Err(error)));
+        }
+    }
+    (items, false)
+}
+
+/// The tools of the turn: each of them gives its recorded results.
+struct Recorded(Rc<Script>);
+
+impl Tools for Recorded {
+    fn all(&self) -> &[Rc<dyn Tool>] {
+        &[]
+    }
+
+    fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
+        Some(Rc::new(RecordedTool { spec: spec.clone(), script: Rc::clone(&self.0) }))
+    }
+}
+
+struct RecordedTool {
+    spec: ToolSpec,
+    script: Rc<Script>,
+}
+
+impl Tool for RecordedTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn run(&self, _: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let script = Rc::clone(&self.script);
+        async move {
+            let Some((key, end)) = script.result(&context.operation_id) else {
+                return futures::future::pending().await;
+            };
+            script.gate(&key).await;
+            for (path, version) in end.versions {
+                context.seen.saw(&path, version);
+            }
+            if end.is_error { Err(ToolError(end.content)) } else { Ok(end.content) }
+        }
+        .boxed_local()
+    }
+}
+
+struct Hands(Rc<Script>);
+
+impl Clock for Hands {
+    fn now_ms(&self) -> u64 {
+        self.0.now_ms.get()
+    }
+
+    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        self.0.sleep(ms).map(|_| ()).boxed_local()
+    }
+}
+
+struct Journal(Rc<Script>, Rc<Written>);
+
+impl Log for Journal {
+    fn commit(&self, commit: Commit) -> Result<(), LogError> {
+        let Commit { entries, events, end, .. } = commit;
+        let started = entries.iter().filter_map(|entry| match entry.fact {
+            Fact::ModelStarted { attempt, .. } => Some((entry.at.clone(), attempt)),
+            _ => None,
+        });
+        self.0.begun.borrow_mut().extend(started);
+        let ids = events.into_iter().filter_map(|(_, event)| match event {
+            Event::ToolCallUpdate { tool_call_id, .. } => Some(vec![tool_call_id]),
+            Event::ApprovalRequest { approval_id, tool_call_id, .. } => Some(vec![approval_id, tool_call_id]),
+            Event::LimitRequest { approval_id, .. } => Some(vec![approval_id]),
+            _ => None,
+        });
+        self.0.ids.borrow_mut().extend(ids.flatten());
+        self.1.entries.borrow_mut().extend(entries);
+        if let Some(end) = end {
+            self.1.end.replace(Some(*end));
+        }
+        Ok(())
+    }
+
+    fn announce(&self, _: Event) -> Seq {
+        0
+    }
+}
