@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use espalier_replay::{Record, replay};
 use espalier_test_support::Value;
 use rusqlite::Connection;
 use tokio::time::{Instant, sleep};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use crate::client::Ended;
 use crate::d1::Database;
 use crate::ledger::Ledger;
+use crate::r2::Bucket;
 
 /// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see
 /// `retry_after_ms` in the service.
@@ -37,6 +39,63 @@ pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) ->
         }
         sleep(Duration::from_millis(300)).await;
     }
+}
+
+/// The records of a run.
+#[derive(Debug, Default)]
+pub struct Recorded {
+    /// The turns of which R2 lacks the record in the end, or has a part of it.
+    pub missing: u32,
+    /// The records, and those of them that were written more than once.
+    pub records: usize,
+    pub rewritten: usize,
+    /// The records whose replay takes other steps than the turn did.
+    pub different: u32,
+}
+
+/// Waits until R2 has a whole record of each turn that ended, and replays them.
+pub async fn recorded(bucket: &Bucket, turns: &[Ended], ledger: &Ledger) -> Recorded {
+    let missing = recorded_at_last(bucket, turns, ledger).await;
+    let mut different = 0;
+    for Ended { turn_id, .. } in turns {
+        for record in bucket.texts(turn_id).iter().filter_map(|text| Record::read(text).ok()) {
+            let is_given_up = record.end.is_none();
+            let replayed = replay(&record).map(|replayed| replayed.difference.map(|at| at.to_string()));
+            if let Some(why) = replayed.unwrap_or_else(|why| Some(why.0).filter(|_| !is_given_up)) {
+                ledger.violation(format!("the record of turn {turn_id}: {why}"));
+                different += 1;
+            }
+        }
+    }
+    let (records, rewritten) = bucket.counts();
+    Recorded { missing, records, rewritten, different }
+}
+
+async fn recorded_at_last(bucket: &Bucket, turns: &[Ended], ledger: &Ledger) -> u32 {
+    let began = Instant::now();
+    loop {
+        let missing: Vec<&Ended> = turns.iter().filter(|turn| !is_recorded(bucket, turn)).collect();
+        if missing.is_empty() {
+            return 0;
+        }
+        if began.elapsed() > DELIVERY {
+            for turn in missing.iter().take(5) {
+                ledger.violation(format!("turn {} has no record in R2, or not a whole one", turn.turn_id));
+            }
+            return missing.len() as u32;
+        }
+        sleep(Duration::from_millis(300)).await;
+    }
+}
+
+/// Whether R2 has one record of a turn, from its header to its end. One that the service gave up has no end.
+fn is_recorded(bucket: &Bucket, turn: &Ended) -> bool {
+    let records = bucket.texts(&turn.turn_id);
+    let [text] = records.as_slice() else { return false };
+    let may_be_given_up = turn.finish_reason == "interrupted";
+    Record::read(text).is_ok_and(|record| {
+        record.header.turn_id == turn.turn_id && (record.end.is_some() || may_be_given_up)
+    })
 }
 
 /// Waits until D1 has both messages of a turn that was abandoned, which has no tree. Returns whether it has.
@@ -82,6 +141,8 @@ pub struct Objects {
     pub unpaired: u32,
     /// Rows that D1 never took.
     pub undelivered: u32,
+    /// Rows of the journals of ended turns, whose record R2 never took.
+    pub unrecorded: u32,
 }
 
 /// Reads every object's database. The runtime must not run.
@@ -211,6 +272,9 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
         &[],
     )?;
     found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
+    let query = "SELECT count(*) AS rows FROM journal JOIN turns USING (turn_id) WHERE status = 'done'";
+    let left = database.rows(query, &[])?;
+    found.unrecorded += left.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
     Ok(())
 }
 

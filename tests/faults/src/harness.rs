@@ -14,10 +14,11 @@ use tokio::time::{Instant, sleep};
 
 use espalier_test_support::json;
 
-use crate::check::{self, Objects};
+use crate::check::{self, Objects, Recorded};
 use crate::client::{Clients, Order, Reader, Seen};
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
+use crate::r2::Bucket;
 use crate::rng::Rng;
 use crate::runtime::{Launch, Runtime, migrate};
 use crate::script::{SHAPES, Shape};
@@ -57,6 +58,7 @@ pub struct Outcome {
     pub ledger: Arc<Ledger>,
     pub seen: Seen,
     pub missing_in_d1: u32,
+    pub recorded: Recorded,
     pub objects: Objects,
     /// The rows of the quotas that a refused request left.
     pub kept: u32,
@@ -92,6 +94,7 @@ impl Harness {
         let world = Arc::new(World {
             ledger: Arc::clone(&ledger),
             database,
+            bucket: Bucket::default(),
             seed: setup.seed,
             weather: watch::Sender::new(Weather::default()),
             kill,
@@ -250,6 +253,8 @@ impl Harness {
             Moment::EffectDone,
             Moment::D1Asked,
             Moment::D1Done,
+            Moment::R2Asked,
+            Moment::R2Done,
         ] {
             let mut at = 1;
             loop {
@@ -258,7 +263,7 @@ impl Harness {
                 let view = self.fixed(&user, Shape::Whole, None).await?;
                 self.same(&reference, view.as_ref(), &format!("kill at {moment:?} {at}"));
                 if self.deaths() == before {
-                    // The last request to D1 comes after the turn's end.
+                    // The last requests to D1 and R2 come after the turn's end.
                     self.wait_for_kill(Duration::from_millis(700)).await?;
                 }
                 self.set_trap(None);
@@ -365,12 +370,17 @@ impl Harness {
         let ledger = Arc::clone(&self.world.ledger);
         let seen = std::mem::take(&mut *self.clients.seen());
         let missing_in_d1 = check::delivered(&self.world.database, &seen.turns, &ledger).await;
-        // A row that D1 took leaves the outbox a moment later.
+        // Wrangler has an R2 of its own.
+        let recorded = match self.setup.wrangler {
+            true => Recorded::default(),
+            false => check::recorded(&self.world.bucket, &seen.turns, &ledger).await,
+        };
+        // A row that D1 took leaves the outbox a moment later, and a journal its object.
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
         let objects = check::objects(&self.runtime.objects(), &ledger)?;
         let kept = check::kept(&self.runtime.quotas(), &self.refused, &ledger)?;
-        Ok(Outcome { ledger, seen, missing_in_d1, objects, kept, took: self.began.elapsed() })
+        Ok(Outcome { ledger, seen, missing_in_d1, recorded, objects, kept, took: self.began.elapsed() })
     }
 }
 

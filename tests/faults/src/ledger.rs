@@ -55,6 +55,7 @@ pub struct Counts {
     pub deaths: BTreeMap<Death, u32>,
     pub upstream: BTreeMap<&'static str, u32>,
     pub d1: BTreeMap<&'static str, u32>,
+    pub r2: BTreeMap<&'static str, u32>,
     pub model_calls: u32,
     pub model_repeated: u32,
     /// The model calls that asked for a summary.
@@ -128,6 +129,10 @@ impl Ledger {
 
     pub fn d1(&self, fault: &'static str) {
         *self.lock().counts.d1.entry(fault).or_default() += 1;
+    }
+
+    pub fn r2(&self, fault: &'static str) {
+        *self.lock().counts.r2.entry(fault).or_default() += 1;
     }
 
     /// The number of the next life.

@@ -1,6 +1,6 @@
 //! The parts of the harness that kills the runtime (`main.rs` describes it).
 //!
-//! `world` survives each kill: `model`, the recorder of side effects, `d1`. The harness kills `runtime`. `client` comes
+//! `world` survives each kill: `model`, the recorder of side effects, `d1`, `r2`. The harness kills `runtime`. `client` comes
 //! and goes, `view` is its state. `ledger` judges each event by earlier ones, `check` judges the end state, `report`
 //! prints it. `script` has the shapes of the turns and the model's replies, `harness` a run.
 
@@ -12,6 +12,7 @@ pub mod harness;
 pub mod ledger;
 pub mod model;
 pub mod person;
+pub mod r2;
 pub mod report;
 pub mod rng;
 pub mod runtime;

@@ -98,7 +98,7 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
         wrangler: false,
         slots: 10,
         pause: (400, 2200),
-        weather: Weather { upstream: 240, d1: 120, panics: 4 },
+        weather: Weather { upstream: 240, d1: 120, r2: 120, panics: 4 },
         lost_after: Duration::from_secs(90),
     };
     let slow = Setup {

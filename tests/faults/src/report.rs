@@ -33,7 +33,7 @@ fn least(name: &str, value: u32, least: u32) -> Row {
 /// The rows of a run; `quota` has the kills, aborts, cuts and upstream faults that the run needs.
 // Long: a table with a line for each row.
 pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
-    let Outcome { ledger, seen, missing_in_d1, objects, kept, took } = outcome;
+    let Outcome { ledger, seen, missing_in_d1, recorded, objects, kept, took } = outcome;
     let counts = ledger.counts();
     let deaths = |death| counts.deaths.get(&death).copied().unwrap_or(0);
     let [kills, aborts, cuts, upstream] = quota;
@@ -51,6 +51,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         least("upstream faults", counts.upstream.values().sum(), upstream),
         fact("  of which", kinds(&counts.upstream)),
         fact("D1 faults", kinds(&counts.d1)),
+        fact("R2 faults", kinds(&counts.r2)),
         fact("versions / choices of a path", format!("{} / {}", seen.versions, seen.choices)),
         fact("cancels / superseded", format!("{} / {}", seen.cancels, seen.superseded)),
         fact("messages that waited for a turn", seen.queued),
@@ -66,6 +67,10 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         zero("turns lost: no message and tree in D1", *missing_in_d1),
         zero("turns unfinished in their object", objects.unfinished),
         zero("outbox rows that D1 never took", objects.undelivered),
+        zero("turns without a whole record in R2", recorded.missing),
+        zero("rows of journals whose record R2 never took", objects.unrecorded),
+        zero("records whose replay takes other steps", recorded.different),
+        fact("records / written more than once", format!("{} / {}", recorded.records, recorded.rewritten)),
         zero("rows of the quotas that refused requests left", *kept),
         fact("side effects", format!("{}, {} of them again", counts.effects, counts.effects_again)),
         zero("side effects of journaled outcomes repeated", counts.journaled_repeated),

@@ -154,6 +154,8 @@ impl Runtime {
             ("LIMITS", limits()),
             ("QUOTAS", QUOTAS.to_owned()),
             ("TOOL_POLICY", POLICY.to_owned()),
+            // More than a thread of a run has turns: each of them keeps its record.
+            ("RECORD_TURNS", "500".to_owned()),
             ("FAULTS_URL", world),
         ]
     }
@@ -170,6 +172,7 @@ const config :Workerd.Config = (
     (name = "main", worker = .main),
     (name = "internet", network = (allow = ["private"])),
     (name = "d1", external = (address = "127.0.0.1:{world}", http = ())),
+    (name = "r2", external = (address = "127.0.0.1:{world}", http = ())),
     (name = "disk", disk = (path = "state", writable = true)),
   ],
   sockets = [(name = "http", address = "127.0.0.1:{port}", http = (), service = "main")],
@@ -183,6 +186,7 @@ const main :Workerd.Worker = (
   bindings = [
 {vars}    (name = "THREADS", durableObjectNamespace = "ThreadObject"),
     (name = "QUOTA", durableObjectNamespace = "QuotaObject"),
+    (name = "WORKSPACE", r2Bucket = "r2"),
     (name = "DB", wrapped = (
       moduleName = "cloudflare-internal:d1-api",
       innerBindings = [(name = "fetcher", service = "d1")],

@@ -6,6 +6,7 @@
 //! | `/life/N/record` | a tool's side effect |
 //! | `/life/N/strike` | a build with faults says that it is about to end |
 //! | `/query`, `/execute` | D1, as its binding speaks to it |
+//! | any, with the headers of its binding | R2 |
 
 use std::convert::Infallible;
 use std::io;
@@ -26,6 +27,7 @@ use tokio::sync::watch;
 use crate::d1::Database;
 use crate::ledger::{Death, Ledger};
 use crate::model;
+use crate::r2::{self, Bucket};
 use crate::rng::Rng;
 use crate::script;
 
@@ -38,6 +40,8 @@ pub struct Weather {
     pub upstream: u64,
     /// D1 batches that fail in some way, in a thousand.
     pub d1: u64,
+    /// Requests to R2 that fail in some way, in a thousand.
+    pub r2: u64,
     /// Side effects after which the tool panics, in a thousand.
     pub panics: u64,
 }
@@ -51,12 +55,15 @@ pub enum Moment {
     EffectDone,
     D1Asked,
     D1Done,
+    R2Asked,
+    R2Done,
 }
 
 /// The state that all requests share.
 pub struct World {
     pub ledger: Arc<Ledger>,
     pub database: Database,
+    pub bucket: Bucket,
     pub seed: u64,
     pub weather: watch::Sender<Weather>,
     /// Each message asks for a kill.
@@ -110,6 +117,9 @@ async fn answer(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
     let path = head.uri.path();
+    if r2::is_asked(&head.headers) {
+        return r2::answer(&world, &head.headers, &body).await;
+    }
     if matches!(path, "/query" | "/execute") {
         return crate::d1::answer(&world, head.uri.query().unwrap_or_default(), &body).await;
     }
