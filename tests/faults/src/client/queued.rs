@@ -31,7 +31,9 @@ impl Clients {
             }
             let mut views = Vec::new();
             for order in waiting {
-                if self.has_begun(user, order).await {
+                // A message that began at once may be beside the path by now: `first` may be a version, and supersede it.
+                let waited = queued.iter().any(|queued| queued.number == order.number);
+                if !waited || self.has_begun(user, order).await {
                     views.push(self.one_turn(user, order).await);
                 }
             }
