@@ -61,6 +61,8 @@ export const TURN = {
   d1_ms: mix(direct.d1_queries, long.d1_queries) * LIMITS.d1_batch_ms + USE.reads_per_turn * LIMITS.d1_read_ms,
   d1_bytes: stored("d1_bytes"),
   object_bytes: stored("object_bytes"),
+  // A record is mostly prompt and tools, so this is too much rather than too little.
+  r2_bytes: USE.payload * mix(direct.r2_bytes, sequential.r2_bytes),
   dollars: Object.fromEntries(
     Object.entries(costOfMillion(direct, USE.direct_s)).map(([item, dollars]) => [
       item,
@@ -85,12 +87,16 @@ export function at(turns) {
     days_to_full_d1: LIMITS.d1_bytes / (turns * TURN.d1_bytes),
     objects_month: month / USE.turns_per_thread,
     object_gb_month: gb(TURN.object_bytes),
+    r2_gb_month: gb(TURN.r2_bytes),
     dollars_month: Object.fromEntries(
       Object.entries({
         ...Object.fromEntries(Object.entries(TURN.dollars).filter(([item]) => item !== "in all")),
         "reads of lists and messages": USE.reads_per_turn * (DOLLARS.worker_request + DOLLARS.object_request),
         "Worker CPU": TURN.cpu_ms * DOLLARS.worker_cpu_ms,
-        "storage, first month": (TURN.d1_bytes * MONTHLY_DOLLARS_PER_GB.d1 + TURN.object_bytes * MONTHLY_DOLLARS_PER_GB.object) / 1e9,
+        "storage, first month": (TURN.d1_bytes * MONTHLY_DOLLARS_PER_GB.d1 +
+            TURN.object_bytes * MONTHLY_DOLLARS_PER_GB.object +
+            TURN.r2_bytes * MONTHLY_DOLLARS_PER_GB.r2) /
+          1e9,
       }).map(([item, dollars]) => [item, dollars * month]),
     ),
   };
@@ -155,6 +161,7 @@ function tables() {
     row("days until one D1 is full", (day) => day.days_to_full_d1),
     row("new objects a month", (day) => day.objects_month),
     row("objects, GB a month", (day) => day.object_gb_month),
+    row("R2, GB a month", (day) => day.r2_gb_month),
   ]);
   const items = Object.keys(days[0].dollars_month);
   const sum = (day) => Object.values(day.dollars_month).reduce((sum, dollars) => sum + dollars);

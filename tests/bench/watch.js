@@ -14,6 +14,8 @@ const zero = () => ({
   d1_rows_written: 0,
   d1_rows_read: 0,
   d1_ms: 0, // from the query to its answer, in whole milliseconds
+  r2_class_a: 0, // writes and lists of R2; deletions are free
+  r2_bytes: 0, // written to R2
 });
 
 let counts = zero();
@@ -62,8 +64,23 @@ function watchD1(result) {
   d1Bytes = result?.meta?.size_after ?? d1Bytes;
 }
 
+/** Counts an operation of class A. */
+function listed(call) {
+  counts.subrequests++;
+  counts.r2_class_a++;
+  return call();
+}
+
+function put(call, _, [, value]) {
+  counts.r2_bytes += new TextEncoder().encode(value).length;
+  return listed(call);
+}
+
 /** Wraps the classes behind a Worker's bindings. */
 export function watchEnv(env) {
+  const bucket = Object.getPrototypeOf(env.WORKSPACE);
+  wrap(bucket, "put", put);
+  wrap(bucket, "list", listed);
   wrap(Object.getPrototypeOf(env.DB), "batch", queried);
   const statement = Object.getPrototypeOf(env.DB.prepare("SELECT 1"));
   wrap(statement, "run", queried);
