@@ -47,7 +47,7 @@ impl ArcWake for Flag {
     }
 }
 
-/// What the turn waits for.
+/// The state of a turn that cannot go on by itself.
 enum Stall {
     /// It runs, and all of its futures wait.
     Waits,
@@ -55,12 +55,12 @@ enum Stall {
     Ended,
 }
 
-/// What the player has let happen.
+/// The outcome of one step of the player.
 enum Next {
     Happened,
     /// The run is lost with all that it wrote from this entry of the record on.
     Lost(usize),
-    /// Nothing of the record can happen any more.
+    /// The player found no entry of the record that can still happen.
     Nothing,
 }
 

@@ -186,7 +186,7 @@ impl Thread {
         if schedule.timers.outbox.take().is_some() {
             self.store.clear_timer(Reason::Outbox)?;
         }
-        // Whoever is over last sets the alarm, which stands until then.
+        // Records are still on their way. Their end sets the alarm, and the earlier one stands until then.
         if self.sending.is_under_way() {
             return Ok(());
         }

@@ -110,7 +110,7 @@ pub mod records {
     use crate::storage::outgoing::Outgoing;
     use crate::thread::Thread;
 
-    /// Nothing is ever sent.
+    /// This build keeps no records, so it sends none.
     #[derive(Default)]
     pub struct Sending {}
 
