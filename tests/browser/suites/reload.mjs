@@ -16,6 +16,8 @@ async function shown(page) {
     if ((await closed.count()) === 0) break;
     await closed.click();
   }
+  // The page loads what draws markdown, arguments and results when it first needs it.
+  await page.waitForFunction(() => !document.querySelector('.prose > .plain, .tool-body [aria-busy="true"]'));
   const parts = await answer.evaluate((root) =>
     [...root.querySelectorAll('[data-testid="tool-card"], .disclosure, .prose')].map((element) => {
       const card = element.parentElement.closest('[data-testid="tool-card"]');

@@ -179,6 +179,6 @@ function WrittenResult({ text }: { text: string }) {
 /** Arguments and result are a part of the page: most cards stay folded. */
 function Details({ call, type }: { call: ToolEntry; type: "arguments" | "result" }) {
   const details = callDetails.use();
-  if (!details) return null;
+  if (!details) return <div aria-busy="true" />;
   return type === "result" ? <details.ToolResult call={call} /> : <details.ToolArgs call={call} />;
 }
