@@ -29,11 +29,17 @@ impl Clients {
                     queued.push(order);
                 }
             }
+            // A message that comes while the queue is held begins at once, and the others wait for its turn, which may
+            // wait for its client: so its client comes first. `first` may be a version and supersede it, so nobody looks
+            // for it on the path.
+            let (waited, began): (Vec<&Order>, Vec<&Order>) =
+                waiting.iter().partition(|order| queued.iter().any(|queued| queued.number == order.number));
             let mut views = Vec::new();
-            for order in waiting {
-                // A message that began at once may be beside the path by now: `first` may be a version, and supersede it.
-                let waited = queued.iter().any(|queued| queued.number == order.number);
-                if !waited || self.has_begun(user, order).await {
+            for order in began {
+                views.push(self.one_turn(user, order).await);
+            }
+            for order in waited {
+                if self.has_begun(user, order).await {
                     views.push(self.one_turn(user, order).await);
                 }
             }
