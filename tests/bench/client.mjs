@@ -50,6 +50,7 @@ const OUR_WIRE = {
 };
 const WIRES = {
   espalier: OUR_WIRE,
+  recording: OUR_WIRE,
   counted: OUR_WIRE,
   loop: OUR_WIRE,
   "loop-d1": { path: "loop-d1", ran: /^event: tool$/gm, done: /^event: done$/m },

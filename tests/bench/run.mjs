@@ -361,7 +361,7 @@ try {
   await coldStart();
   if (!options["floors-only"]) await firstTurns(llm);
   const workers = [];
-  for (const name of NAMES) {
+  for (const name of options["floors-only"] ? NAMES : [...NAMES, "recording"]) {
     const worker = await start(name, llm);
     await migrate(worker);
     worker.credentials = await session(worker);
