@@ -22,6 +22,7 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
     let wrong = [
         "LIMITS",
         "SUMMARIES",
+        "HOOKS",
         "MCP_SERVERS",
         "FETCH_ALLOW",
         "BRAVE_API_KEY",

@@ -27,6 +27,8 @@ mod endless_providers;
 #[cfg(feature = "files")]
 mod files;
 mod headers;
+#[cfg(feature = "mcp")]
+mod hooks;
 mod hostile;
 mod isolation;
 mod keys;

@@ -301,6 +301,38 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
+depth: number, } | { "type": "hook_update", hook_call_id: string, hook: string, point: HookPoint, status: CallStatus, 
+/**
+ * At the end. Absent there if the end of its turn or step cut the hook off.
+ */
+decision?: HookDecision | null, 
+/**
+ * The comment, or the reason.
+ */
+text?: string | null, 
+/**
+ * The hook gave no verdict. One that may block has blocked the call.
+ */
+failed?: boolean, 
+/**
+ * The call that the hook was asked about.
+ */
+tool_call_id?: string | null, 
+/**
+ * The turn's running time when the hook was asked, in milliseconds.
+ */
+started_ms?: number | null, duration_ms?: number | null, 
+/**
+ * At the end: the usage of its model calls.
+ */
+usage?: ModelCost | null, 
+/**
+ * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
+ */
+parent_id: string | null, 
+/**
+ * 0 at the root.
+ */
 depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * The attempted value. For counters this is the limit plus one.
@@ -338,6 +370,16 @@ export type Awaited = "client" | "approval" | "limit";
  * The outcome of a request for approval.
  */
 export type Decision = "approve" | "approve_for_thread" | "deny" | "expired" | "standing";
+
+/**
+ * The verdict of a hook.
+ */
+export type HookDecision = "allow" | "block" | "comment" | "quit";
+
+/**
+ * The moment at which a hook is asked.
+ */
+export type HookPoint = "input" | "result" | "action";
 
 /**
  * The start or the end of a call.
@@ -482,11 +524,28 @@ plans?: Array<Plan>,
 model_calls?: Array<TreeModelCall>, };
 
 /**
- * One tool call. A `run_subtask` node contains the calls of its level and has a title.
+ * The part of a node of the execution tree that only hooks have.
+ */
+export type TreeHook = { point: HookPoint, 
+/**
+ * Absent if the end of its turn or step cut the hook off.
+ */
+decision?: HookDecision | null, 
+/**
+ * The hook gave no verdict: it was lost, late, or not understood.
+ */
+failed?: boolean, 
+/**
+ * The call that the hook was asked about.
+ */
+tool_call_id?: string | null, };
+
+/**
+ * One tool call, or one question to a hook. A `run_subtask` node contains the calls of its level and has a title.
  */
 export type TreeNode = { 
 /**
- * The `tool_call_id`.
+ * The `tool_call_id`, or the `hook_call_id`.
  */
 id: string, 
 /**
@@ -504,7 +563,11 @@ usage?: ModelCost | null,
 /**
  * On a call that needed a person's permission.
  */
-decision?: Decision | null, };
+decision?: Decision | null, 
+/**
+ * On a hook: its verdict. Such a node has the hook's name.
+ */
+hook?: TreeHook | null, };
 
 /**
  * One model call, with the values of its `model_call_update` events.

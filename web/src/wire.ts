@@ -13,6 +13,7 @@ export type {
   Decision,
   ExecutionTree,
   FinishReason,
+  HookDecision,
   LeftUndone,
   MessageList,
   MessageQueue,
@@ -39,6 +40,7 @@ export type TurnEvent = Numbered;
 type EventOf<Type extends TurnEvent["type"]> = Extract<TurnEvent, { type: Type }>;
 
 export type ApprovalRequestEvent = EventOf<"approval_request">;
+export type HookUpdateEvent = EventOf<"hook_update">;
 export type LimitRequestEvent = EventOf<"limit_request">;
 export type LimitResolvedEvent = EventOf<"limit_resolved">;
 export type ChunkEvent = EventOf<"chunk">;

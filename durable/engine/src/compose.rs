@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use crate::calls::{finish, memory, subtask};
+use crate::hooks;
 use crate::journal::{Entry, History, Past, Shown, TurnSpec};
 use crate::own::{OwnCall, OwnCalls};
 use crate::plan::{create, router, step, swarm, update};
@@ -23,16 +24,18 @@ const CALLS: &[&Own] = &[
     &update::CALL,
     &step::CALL,
     &router::CALL,
+    &hooks::call::CALL,
 ];
 
-pub(crate) const PARTS: Parts = Parts { calls: CALLS, facts: OwnCalls(facts), mode: &swarm::Modes };
+pub(crate) const PARTS: Parts =
+    Parts { calls: CALLS, facts: OwnCalls(facts), mode: &swarm::Modes, judge: hooks::judge };
 
 /// The facts of the engine's own call of this name.
 fn facts(name: &str) -> Option<&'static OwnCall> {
     CALLS.iter().map(|own| &own.facts).find(|facts| facts.name == name)
 }
 
-/// The declarations of the calls that a root may have.
+/// The declarations of the calls that a root may have. Where agents make hooks, it has `hook` as well.
 pub fn declarations() -> Vec<ToolSpec> {
     vec![
         subtask::spec(),
@@ -100,11 +103,12 @@ mod tests {
                 "agent_create_plan",
                 "agent_update_plan",
                 "plan_step",
-                "route_request"
+                "route_request",
+                "hook"
             ]
         );
         // A subtask declares `finish_subtask` from its schema. Only the service calls `plan_step` and `route_request`.
-        let elsewhere = ["finish_subtask", "plan_step", "route_request"];
+        let elsewhere = ["finish_subtask", "plan_step", "route_request", "hook"];
         let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
         assert_eq!(declared, rest);
     }

@@ -16,6 +16,7 @@ macro_rules! made_once {
 pub mod budget;
 pub mod calls;
 pub mod compose;
+pub mod hooks;
 pub mod journal;
 mod marks;
 pub mod memory;

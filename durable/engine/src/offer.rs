@@ -1,6 +1,7 @@
 //! Selects the tools that a turn offers to its root.
 
 use crate::compose::declarations;
+use crate::hooks::call;
 use crate::plan::{create, update};
 use crate::ports::Tools;
 use crate::profiles::ContextProfile;
@@ -13,6 +14,8 @@ pub struct InContext {
     pub profile: ContextProfile,
     /// Whether a plan waits for the user's decision.
     pub has_draft: bool,
+    /// Whether agents may make hooks.
+    pub agent_hooks: bool,
 }
 
 impl InContext {
@@ -34,6 +37,7 @@ pub fn offered(
     context: InContext,
 ) -> Vec<ToolSpec> {
     let own = declarations().into_iter().filter(|spec| context.has_call(&spec.name));
+    let own = own.chain(context.agent_hooks.then(call::spec));
     let registered = tools
         .all()
         .iter()

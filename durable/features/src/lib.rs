@@ -84,7 +84,7 @@ pub fn is_known(name: &str) -> bool {
 /// The declarations of all our tools.
 fn specs() -> Vec<ToolSpec> {
     let standard = Standard::new(&Resources::default());
-    let mut specs: Vec<ToolSpec> = declarations().into_iter().collect();
+    let mut specs: Vec<ToolSpec> = declarations().into_iter().chain([engine::hooks::call::spec()]).collect();
     specs.extend(standard.all().iter().map(|tool| tool.spec().clone()));
     #[cfg(feature = "files")]
     specs.extend(files::specs());

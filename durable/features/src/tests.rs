@@ -292,7 +292,7 @@ pub fn in_a_thread() -> InContext {
 }
 
 fn in_context(name: &str, has_draft: bool) -> InContext {
-    InContext { profile: *ContextProfile::named(name).unwrap(), has_draft }
+    InContext { profile: *ContextProfile::named(name).unwrap(), has_draft, agent_hooks: false }
 }
 
 // B-020 B-069: a context with plans offers them, and `agent_update_plan` only while a plan waits.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{FORMAT, LEAST_READER, Setting, Summaries, TurnSpec};
+use engine::journal::{FORMAT, Setting, Summaries, TurnSpec, least_reader};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -77,6 +77,7 @@ impl Frame<'_> {
 }
 
 /// Composes a new turn by the present configuration. From here on the turn depends on its spec alone.
+// Long: a member for each part of a turn.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
     let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
     let limits = limits(&thread.deployment, context)?.within(frame.grant);
@@ -86,7 +87,9 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let able = |chain: Chain| if frame.mode.is_some() { chain.calling_in_text() } else { chain };
     let chain = able(chain(&configuration, frame.model, context, frame.content)?);
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
-    let in_context = InContext { profile: *context, has_draft: frame.draft.is_some() };
+    let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
+    let (has_draft, agent_hooks) = (frame.draft.is_some(), hooks.by_agents);
+    let in_context = InContext { profile: *context, has_draft, agent_hooks };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
@@ -106,11 +109,13 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         reviewers: other(Role::Quality),
         routed,
         summaries: summaries(&thread.deployment, &limits, other(Role::Speed))?,
+        hooks: hooks.all.clone(),
+        agent_hooks,
         ..setting(frame, &limits, has_tools, draft)
     };
     let spec = TurnSpec {
         format: FORMAT,
-        least_reader: LEAST_READER,
+        least_reader: least_reader(&setting),
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
@@ -166,9 +171,7 @@ fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Pl
         mode: frame.mode,
         simple_iterations: limits.of_simple_loop(),
         browser: frame.browser.cloned(),
-        reviewers: None,
-        routed: BTreeMap::new(),
-        summaries: None,
+        ..Setting::default()
     }
 }
 

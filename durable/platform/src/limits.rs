@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use engine::profiles::{ContextProfile, Limits};
 use engine::toolbelt::{PermissionClass, ToolRules};
+use wire::protocol::Hook;
 use wire::redact::json_problem;
 
 /// The greatest result of a tool that still fits into a row as JSON, even if each character is escaped.
@@ -140,4 +141,22 @@ pub fn summaries(var: impl Fn(&str) -> Option<String>) -> Result<SummariseOldTur
         "off" => Ok(SummariseOldTurns::Off),
         _ => Err("the variable SUMMARIES must be on or off".to_owned()),
     }
+}
+
+/// The operator's hooks, which hold in every turn, and whether agents may make hooks of their own.
+pub struct OperatorHooks {
+    pub all: Vec<Hook>,
+    pub by_agents: bool,
+}
+
+/// Reads `HOOKS` and `AGENT_HOOKS`.
+pub fn hooks(var: impl Fn(&str) -> Option<String>) -> Result<OperatorHooks, String> {
+    let given = |name: &str| var(name).filter(|value| !value.trim().is_empty());
+    let all = given("HOOKS").map_or(Ok(Vec::new()), |json| engine::hooks::from_variable(&json))?;
+    let by_agents = match given("AGENT_HOOKS").unwrap_or_default().trim() {
+        "" | "off" => false,
+        "on" => true,
+        _ => return Err("the variable AGENT_HOOKS must be on or off".to_owned()),
+    };
+    Ok(OperatorHooks { all, by_agents })
 }

@@ -194,7 +194,7 @@ impl Archive for Unread {
 fn spec() -> TurnSpec {
     let policy = ToolPolicy::of(ContextKind::Thread);
     let profile = *ContextProfile::named("thread").unwrap();
-    let tools = offered(&NoTools, &[], &policy, InContext { profile, has_draft: false });
+    let tools = offered(&NoTools, &[], &policy, InContext { profile, has_draft: false, agent_hooks: false });
     let mut choice = ModelChoice::new("scripted", "talker");
     choice.capabilities.tools = true;
     let limits = Limits { llm_calls: 64, ..Limits::default() };

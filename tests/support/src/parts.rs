@@ -67,6 +67,12 @@ fn seen(events: &[Event]) -> BTreeMap<&str, Vec<(&str, String)>> {
                 let id = event.text("tool_call_id");
                 parts.push((id, "", level, "call", id.to_owned()));
             }
+            "hook_update" => {
+                let id = event.text("hook_call_id");
+                if !parts.iter().any(|part| part.0 == id) {
+                    parts.push((id, "", level, "call", id.to_owned()));
+                }
+            }
             "history_summary" => {
                 let text = event.text("text").to_owned();
                 let is_same =

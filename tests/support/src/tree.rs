@@ -12,7 +12,11 @@ const LONGEST_PREVIEW: usize = 500;
 /// Fails unless the stored tree agrees with the events about every tool call, in the order of their starts.
 pub fn assert_matches(events: &[Event], stored: &Value) {
     assert_eq!(stored["version"], 1, "{stored:#}");
-    let nodes = stored["nodes"].as_array().unwrap_or_else(|| panic!("no nodes: {stored:#}"));
+    let all = stored["nodes"].as_array().unwrap_or_else(|| panic!("no nodes: {stored:#}"));
+    let (hooks, nodes): (Vec<Value>, Vec<Value>) =
+        all.iter().cloned().partition(|node| node.get("hook").is_some());
+    assert_hooks(events, &hooks);
+    let nodes = nodes.as_slice();
     let calls = || events.iter().filter(|event| event.kind == "tool_call_update");
     let starts: Vec<&Event> = calls().filter(|event| event.text("status") == "start").collect();
     let ids = |nodes: &[Value]| nodes.iter().map(|node| node["id"].clone()).collect::<Vec<_>>();
@@ -27,6 +31,27 @@ pub fn assert_matches(events: &[Event], stored: &Value) {
         assert_node(node, start, end);
     }
     assert_model_calls(events, stored);
+}
+
+/// The hooks of the tree have the values of the events that ended them.
+fn assert_hooks(events: &[Event], nodes: &[Value]) {
+    let ends: Vec<&Event> =
+        events.iter().filter(|event| event.is("hook_update", &[("status", "end")])).collect();
+    assert_eq!(nodes.len(), ends.len(), "{nodes:#?}");
+    for node in nodes {
+        let end = ends.iter().find(|end| end.data["hook_call_id"] == node["id"]);
+        let end = &end.unwrap_or_else(|| panic!("no event tells of {node:#}")).data;
+        for (member, told) in [("name", "hook"), ("parent_id", "parent_id"), ("duration_ms", "duration_ms")] {
+            assert_eq!(node[member], end[told], "{node:#}");
+        }
+        assert_eq!((&node["usage"], &node["started_ms"]), (&end["usage"], &end["started_ms"]), "{node:#}");
+        let hook = &node["hook"];
+        for member in ["point", "decision", "tool_call_id"] {
+            assert_eq!(hook[member], end[member], "{node:#}");
+        }
+        assert_eq!(hook["failed"] == true, end["failed"] == true, "{node:#}");
+        assert_preview(&node["result_preview"], end["text"].as_str().unwrap_or_default());
+    }
 }
 
 /// The model calls of the tree have the values of the events that ended them, in the same order.

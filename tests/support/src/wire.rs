@@ -84,6 +84,11 @@ const SHAPES: &[Shape] = &[
     Shape("limit_resolved",
         &[("approval_id", Text), ("decision", DECISION), ("limits", Object), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("model_call_reset", &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
+    Shape("hook_update",
+        &[("hook_call_id", Text), ("hook", Text), ("point", OneOf(&["input", "result", "action"])), ("status", STATUS),
+          ("started_ms", Number), ("parent_id", TextOrNull), ("depth", Number)],
+        &[("decision", OneOf(&["allow", "block", "comment", "quit"])), ("text", Text), ("failed", Flag), ("tool_call_id", Text),
+          ("duration_ms", Number), ("usage", Object)]),
     Shape("history_summary", &[], &[("text", Text)]),
     Shape("plan_created", &[("tool_call_id", Text), ("plan", Object)], &[]),
     Shape("plan_ready_for_review", &[("plan", Object)], &[]),
@@ -134,7 +139,7 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     check_members(data, &[EVERYWHERE, required], optional)?;
     if let Some(usage) = data.get("usage").and_then(Value::as_object) {
         let members = match event.kind.as_str() {
-            "tool_call_update" => SHARE,
+            "tool_call_update" | "hook_update" => SHARE,
             "done" | "limit_request" => COSTS,
             _ => USAGE,
         };

@@ -50,6 +50,19 @@ const ended = (id: string, name: string, change: object = {}): Body => ({
   ...change,
 });
 
+const hook = (id: string, status: "start" | "end", change: object = {}): Body => ({
+  type: "hook_update",
+  hook_call_id: id,
+  hook: "guard",
+  point: "action",
+  status,
+  tool_call_id: "t1",
+  started_ms: 5,
+  parent_id: null,
+  depth: 0,
+  ...change,
+});
+
 const done = (finish_reason: "stop" | "cancelled" | "budget" = "stop"): Body => ({
   type: "done",
   message_id: "a",
@@ -255,5 +268,32 @@ describe("questions at a limit", () => {
 
   it("are dropped at the end of the turn", () => {
     expect(played(request("a"), done("cancelled")).limitRequests).toEqual([]);
+  });
+});
+
+// Issue 20, section 3.
+describe("hooks", () => {
+  it("stand among the calls, with their verdict", () => {
+    const asked = played(hook("h1", "start"), started("f1", "finish_subtask", "h1", 1));
+    expect(asked.entries.map((entry) => [entry.id, entry.parentId])).toEqual([
+      ["h1", null],
+      ["f1", "h1"],
+    ]);
+    expect(asked.entries[0]).toMatchObject({ name: "guard", status: "running", hook: { decision: null, failed: false } });
+    const view = played(
+      hook("h1", "start"),
+      hook("h1", "end", { decision: "block", text: "not today", duration_ms: 7 }),
+      hook("h2", "end", { decision: "block", failed: true }),
+    );
+    expect(view.entries).toMatchObject([
+      { id: "h1", status: "done", result: "not today", durationMs: 7, hook: { decision: "block", failed: false } },
+      { id: "h2", status: "error", result: null, hook: { decision: "block", failed: true } },
+    ]);
+  });
+
+  it("are no calls of the turn's budget, and end with it", () => {
+    const view = played(hook("h1", "start"), done("cancelled"));
+    expect(view.begun.tool_calls).toBe(0);
+    expect(view.entries[0]).toMatchObject({ status: "error", hook: { decision: null } });
   });
 });

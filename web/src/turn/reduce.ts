@@ -1,7 +1,7 @@
 // Events → TurnView. The same events give the same view, however often the connection was cut: repeated events are
 // recognised by their number.
 
-import type { ApprovalRequestEvent, ChunkEvent, FinishReason, LimitRequestEvent, LimitResolvedEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
+import type { ApprovalRequestEvent, ChunkEvent, FinishReason, HookUpdateEvent, LimitRequestEvent, LimitResolvedEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
 import { isFeaturesLevel, knownAfter } from "./features";
 import { SUBTASK_TOOL, summaryEntry, titlesOf, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
@@ -48,6 +48,8 @@ function apply(view: TurnView, event: TurnEvent): TurnView {
         begun: { ...view.begun, llm_calls: view.begun.llm_calls + 1 },
         entries: view.entries.filter((entry) => entry.kind === "tool" || entry.modelCallId !== event.model_call_id),
       };
+    case "hook_update":
+      return { ...view, entries: withHook(view.entries, event) };
     case "history_summary":
       return { ...view, entries: withSummary(view.entries, event.text ?? null) };
     case "budget_exceeded": {
@@ -176,6 +178,30 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           decision: event.decision ?? null,
         };
   return at === -1 ? [...entries, next] : entries.with(at, next);
+}
+
+/** A hook is an entry like a call. One that asks no model has an end alone. */
+function withHook(entries: TurnEntry[], event: HookUpdateEvent): TurnEntry[] {
+  const at = entries.findLastIndex((entry) => entry.id === event.hook_call_id);
+  const isOver = event.status === "end";
+  const hook: ToolEntry = {
+    kind: "tool",
+    id: event.hook_call_id,
+    parentId: event.parent_id ?? null,
+    depth: event.depth ?? 0,
+    name: event.hook,
+    title: null,
+    status: !isOver ? "running" : event.failed ? "error" : "done",
+    args: null,
+    result: event.text ?? null,
+    startedMs: event.started_ms ?? null,
+    durationMs: event.duration_ms ?? null,
+    usage: event.usage ?? null,
+    sources: [],
+    decision: null,
+    hook: { decision: event.decision ?? null, failed: event.failed ?? false },
+  };
+  return at === -1 ? [...entries, hook] : entries.with(at, hook);
 }
 
 /** Nearly the count of the service. The service leaves out calls that it refuses; their events look like others. */

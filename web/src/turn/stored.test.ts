@@ -227,3 +227,19 @@ describe("the parts of a stored message", () => {
     expect(view.entries.map(({ id }) => id)).toEqual(["a", "b", "a1", "m"]);
   });
 });
+
+// Issue 20, section 3.
+describe("a stored hook", () => {
+  it("is the entry that its events gave", () => {
+    const stored = callsOf(
+      tree(
+        node("h1", null, { name: "guard", result_preview: "not today", hook: { point: "action", decision: "block" } }),
+        node("h2", null, { name: "reader", is_error: true, hook: { point: "result", decision: "allow", failed: true } }),
+      ),
+    );
+    expect(stored).toMatchObject([
+      { name: "guard", status: "done", result: "not today", hook: { decision: "block", failed: false } },
+      { name: "reader", status: "error", hook: { decision: "allow", failed: true } },
+    ]);
+  });
+});

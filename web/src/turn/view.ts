@@ -4,7 +4,7 @@
 // `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
 import type { Turns } from "../feature";
-import type { CostSummary, Decision, FinishReason, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
+import type { CostSummary, Decision, FinishReason, HookDecision, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
 import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
@@ -43,6 +43,15 @@ export interface ToolEntry extends Entry {
   sources: readonly string[];
   /** The decision on a call that needed a person's permission, once the call has ended. */
   decision: Decision | null;
+  /** A hook stands among the calls: its name is the entry's, its words are the result. */
+  hook?: HookVerdict;
+}
+
+export interface HookVerdict {
+  /** Null while it is asked, and where the end of the turn cut it off. */
+  decision: HookDecision | null;
+  /** It gave no verdict. */
+  failed: boolean;
 }
 
 /** One call of a model. Null stands for what is not known, or not yet. */

@@ -10,7 +10,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Entry, Fact};
+use super::{Entry, Fact, Setting};
 
 /// The format that this code writes. 1: each replay built child levels from the code. 2: the journal holds
 /// the specification of each child level (`opened`, `toolset`).
@@ -20,6 +20,18 @@ pub const FORMAT: u32 = 2;
 /// the commit that adds a member which restricts a turn: a limit, a policy, a hook. `journal/tests.rs` lists those
 /// members.
 pub const LEAST_READER: u32 = 2;
+
+/// The oldest format whose readers may go on with a turn that has hooks. A turn without hooks is written as before, so
+/// the number is beyond [`FORMAT`].
+const WITH_HOOKS: u32 = 3;
+
+/// The newest format that this code can go on with.
+pub(crate) const NEWEST_READ: u32 = WITH_HOOKS;
+
+/// The oldest format whose readers may go on with a turn of this setting.
+pub fn least_reader(setting: &Setting) -> u32 {
+    if setting.hooks.is_empty() && !setting.agent_hooks { LEAST_READER } else { WITH_HOOKS }
+}
 
 /// The format of a journal that does not name its own.
 pub(super) fn first() -> u32 {

@@ -4,7 +4,9 @@
 
 mod end;
 mod format;
+mod hook;
 mod level;
+mod outcome;
 mod past;
 mod setting;
 mod shown;
@@ -13,20 +15,19 @@ mod stop;
 mod tests;
 mod text;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use crate::memory::Overlay;
 use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
-use crate::versions::Versions;
-use wire::model::{ModelError, ModelReply, ToolCall, Usage};
-use wire::protocol::{Awaited, Content, Event, Place, Plan, ReachedLimit, StepStatus};
+use wire::model::{ModelError, ToolCall, Usage};
+use wire::protocol::{Awaited, Content, Event, HookPoint, Place, Plan, ReachedLimit};
 
 pub use end::{CallRecord, FailureRecord, TurnEnd};
-pub use format::{FORMAT, LEAST_READER, told_result};
+pub(crate) use format::NEWEST_READ;
+pub use format::{FORMAT, LEAST_READER, least_reader, told_result};
+pub use hook::HookSaid;
 pub use level::LevelSpec;
+pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
 pub use setting::{Setting, Summaries, Work};
@@ -112,7 +113,12 @@ pub enum Fact {
     },
     /// A request of a model call failed, and another one was reserved and is about to be made. `failed` and
     /// `asked` are places in the chain; `requests` is the number of requests before.
-    ModelRetried { requests: u32, failed: usize, error: ModelError, asked: usize },
+    ModelRetried {
+        requests: u32,
+        failed: usize,
+        error: ModelError,
+        asked: usize,
+    },
     /// A model call has its outcome.
     ModelEnded {
         digest: String,
@@ -138,10 +144,23 @@ pub enum Fact {
     },
     /// A tool call has its result; refusals are results too.
     ToolEnded(ToolEnd),
+    /// A hook asks a model for its verdict.
+    HookAsked {
+        hook: String,
+        point: HookPoint,
+        place: Place,
+    },
+    HookSaid(Box<HookSaid>),
     /// The service answered in a model's place, without asking one.
-    Canned { digest: String, text: String },
+    Canned {
+        digest: String,
+        text: String,
+    },
     /// The service made these calls in a model's place: the steps of a plan.
-    Called { place: Place, calls: Vec<ToolCall> },
+    Called {
+        place: Place,
+        calls: Vec<ToolCall>,
+    },
     /// A model call was dropped with the step that it belonged to.
     ModelDropped,
     /// A plan was made or changed.
@@ -149,7 +168,9 @@ pub enum Fact {
     /// The turn stops before its natural end; the first stop wins.
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
-    Resumed { count: u32 },
+    Resumed {
+        count: u32,
+    },
     /// A call waits for a client or a person, from one time to another (milliseconds since 1970). A turn that waits at a
     /// limit names it; its entry's `at` counts such questions.
     Waiting {
@@ -161,11 +182,19 @@ pub enum Fact {
         limit: Option<ReachedLimit>,
     },
     /// The client or the person answered, or the wait expired; the first answer wins.
-    Answered { on: Awaited, answer: Answer, at_ms: u64 },
+    Answered {
+        on: Awaited,
+        answer: Answer,
+        at_ms: u64,
+    },
     /// The turn was parked: it needs an answer to go on. Until then its calls and its clocks stand still.
-    Parked { count: u32 },
+    Parked {
+        count: u32,
+    },
     /// An answer or a stop ended the parking.
-    Unparked { count: u32 },
+    Unparked {
+        count: u32,
+    },
     /// A fact that this code cannot read, and the reason. The engine never writes one; it ends a turn that
     /// has one.
     #[serde(skip)]
@@ -210,6 +239,8 @@ impl Fact {
             Fact::ModelEnded { .. } => "model_ended",
             Fact::ToolStarted { .. } => "tool_started",
             Fact::ToolEnded(_) => "tool_ended",
+            Fact::HookAsked { .. } => "hook_asked",
+            Fact::HookSaid(_) => "hook_said",
             Fact::Canned { .. } => "canned",
             Fact::Called { .. } => "called",
             Fact::ModelDropped => "model_dropped",
@@ -221,51 +252,6 @@ impl Fact {
             Fact::Parked { .. } => "parked",
             Fact::Unparked { .. } => "unparked",
             Fact::Unknown(_) => "unknown",
-        }
-    }
-}
-
-/// The outcome of a model call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ModelOutcome {
-    Replied(Box<ModelReply>),
-    /// The call failed; `said` keeps the text before the failure.
-    Failed {
-        error: ModelError,
-        said: String,
-    },
-}
-
-/// The outcome of a tool call.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ToolEnd {
-    /// The text for the model.
-    pub content: String,
-    #[serde(default)]
-    pub is_error: bool,
-    /// Whether a step of a plan ran out of time or model calls; the content is then its partial result.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub partial: bool,
-    /// The memory writes of the call (or of the whole subtask). The level merges them when the round settles.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub overlay: Overlay,
-    /// The file versions that the call saw.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub versions: Versions,
-    #[serde(default)]
-    pub duration_ms: u64,
-}
-
-impl ToolEnd {
-    /// The status of a step of a plan whose call ended so.
-    pub fn status(&self) -> StepStatus {
-        match (self.is_error, self.partial) {
-            (true, _) => StepStatus::Failed,
-            (false, true) => StepStatus::Partial,
-            (false, false) => StepStatus::Completed,
         }
     }
 }
@@ -333,7 +319,8 @@ impl TurnSpec {
     /// The reason why this code must end the turn; none where it may go on.
     pub fn unreadable(&self) -> Option<String> {
         let needed = self.least_reader;
-        (needed > FORMAT).then(|| format!("its journal needs format {needed}, this version reads {FORMAT}"))
+        (needed > NEWEST_READ)
+            .then(|| format!("its journal needs format {needed}, this version reads {NEWEST_READ}"))
     }
 
     /// The models of a role as this turn froze them, else the turn's own.
@@ -374,6 +361,7 @@ impl TurnSpec {
             Work::Step => "plan_step",
             Work::Route => "route",
             Work::Summary => "history_summary",
+            Work::Hook => "hook",
         }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::profiles::{Chain, Role};
-use wire::protocol::{BrowserContext, ModeProfile, Plan};
+use wire::protocol::{BrowserContext, Hook, ModeProfile, Plan};
 
 /// The part of [`super::TurnSpec`] that its context decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +47,12 @@ pub struct Setting {
     /// How turns that leave the model's view are summarised; none where they leave without a word.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summaries: Option<Summaries>,
+    /// The hooks of the root, in the order in which they are asked. Other levels have copies.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
+    /// Whether agents may make hooks of their own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub agent_hooks: bool,
 }
 
 /// The way in which a turn summarises earlier turns.
@@ -73,6 +79,8 @@ impl Default for Setting {
             reviewers: None,
             routed: BTreeMap::new(),
             summaries: None,
+            hooks: Vec::new(),
+            agent_hooks: false,
         }
     }
 }
@@ -93,6 +101,8 @@ pub enum Work {
     Route,
     /// Summarises earlier turns.
     Summary,
+    /// Judges for a hook.
+    Hook,
 }
 
 impl Work {
@@ -102,7 +112,15 @@ impl Work {
             Work::Subtask | Work::Step => Some(Role::Subagent),
             Work::Review => Some(Role::Quality),
             Work::Summary => Some(Role::Speed),
-            Work::Root | Work::Plan | Work::Route => None,
+            Work::Root | Work::Plan | Work::Route | Work::Hook => None,
+        }
+    }
+
+    /// Whether hooks watch the level. Levels that only answer one question act on nothing, and hooks have no hooks.
+    pub(crate) fn has_hooks(self) -> bool {
+        match self {
+            Work::Root | Work::Subtask | Work::Step => true,
+            Work::Plan | Work::Review | Work::Route | Work::Summary | Work::Hook => false,
         }
     }
 }

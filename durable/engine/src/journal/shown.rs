@@ -24,7 +24,7 @@ const SOURCES_BYTES: usize = 50_000;
 pub enum Told {
     /// A piece of a part of streamed text.
     Text { part_id: String, model_call_id: String, kind: ChunkKind, place: Place, text: String },
-    /// A tool call has started.
+    /// A tool call has started, or a hook was heard.
     Called { tool_call_id: String, place: Place },
     /// Earlier messages left the model's view, with or without a summary in their place.
     Summary { text: Option<String> },
@@ -57,8 +57,9 @@ impl Told {
                 place: place.clone(),
                 text: content.clone(),
             },
-            Event::ToolCallUpdate { tool_call_id, status: CallStatus::Start, place, .. } => {
-                Told::Called { tool_call_id: tool_call_id.clone(), place: place.clone() }
+            Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, .. }
+            | Event::HookUpdate { hook_call_id: id, place, .. } => {
+                Told::Called { tool_call_id: id.clone(), place: place.clone() }
             }
             Event::HistorySummary { text } => Told::Summary { text: text.clone() },
             Event::ToolCallUpdate { tool_call_id, sources, .. } if !sources.is_empty() => {

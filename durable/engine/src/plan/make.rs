@@ -2,8 +2,8 @@
 
 use super::acting::Acting;
 use super::prompt;
-use super::question::{Question, ask, replies};
 use super::rules::{self, Draft, PlanRules};
+use crate::calls::question::{Question, ask, replies};
 use crate::journal::Work;
 use crate::ports::ToolError;
 use crate::record::keys::LevelPath;

@@ -12,7 +12,6 @@ pub(crate) mod ledger;
 mod make;
 mod progress;
 pub(crate) mod prompt;
-mod question;
 mod review;
 pub(crate) mod router;
 pub mod rules;

@@ -4,10 +4,10 @@ use serde::Deserialize;
 
 use super::acting::Acting;
 use super::prompt;
-use super::question::{Question, ask, replies};
 use super::rules;
 use super::run::execute;
 use super::told::summary;
+use crate::calls::question::{Question, ask, replies};
 use crate::journal::Work;
 use crate::ports::ToolError;
 use crate::record::keys::LevelPath;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::prompt;
-use super::question::{Question, ask};
+use crate::calls::question::{Question, ask};
 use crate::journal::{ToolEnd, Work};
 use crate::own::{OwnCall, Settled};
 use crate::profiles::Role;

@@ -165,7 +165,7 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
     };
     let mut overlay = level.into_written();
     let result = settled(turn, &turn.ids.tool_call(key), end, &mut overlay, &[]);
-    Ok(Outcome { result, overlay, partial, cut_off })
+    Ok(Outcome { overlay, partial, cut_off, ..Outcome::of(result) })
 }
 
 /// The opening of the level of a `plan_step` call.

@@ -1,13 +1,18 @@
 //! Tool calls in a turn's record: open ones, the tree, the memory that they wrote, the plan that they change.
 
-use super::keys::call_key;
+use super::keys::{call_key, work};
 use super::{PendingCall, Record};
 use crate::budget::Counted;
-use crate::journal::{CallRecord, Entry, ToolEnd};
+use crate::journal::{CallRecord, Entry, ToolEnd, Work};
 use crate::memory::{Overlay, stored_bytes, task_key};
 use crate::own::Settled;
 use wire::model::ToolCall;
 use wire::protocol::{Decision, Place, TreeNode, preview};
+
+/// The work of the level that made a call.
+fn work_of(call_key: &str) -> Work {
+    work(call_key.rsplit_once('.').map_or(call_key, |(step, _)| step))
+}
 
 /// The source of a text of a level.
 const SAID: &str = "It said";
@@ -58,6 +63,7 @@ impl Record {
             Some(Settled::Route(role)) => self.routed = role,
             Some(Settled::Step { .. }) | None => {}
         }
+        self.note_files(end);
         self.note_unanswered(&pending, end);
         self.note_within(&pending, end);
         let goal = self.spec.setting.goal.as_ref();
@@ -83,7 +89,9 @@ impl Record {
     fn note_within(&mut self, pending: &PendingCall, end: &ToolEnd) {
         let inside = format!("{}-", pending.key);
         self.within.retain(|(key, ..)| !key.starts_with(&inside));
-        if pending.place.depth > 0 && self.stop.is_none() {
+        // The word of a hook is no work of the call around it.
+        let is_work = pending.place.depth > 0 && work_of(&pending.key) != Work::Hook;
+        if is_work && self.stop.is_none() {
             let failed = if end.is_error { " failed" } else { "" };
             let told = format!("{}({}){failed}", pending.call.name, preview(&pending.call.arguments));
             self.within.push((pending.key.clone(), told, end.content.clone()));
@@ -92,7 +100,7 @@ impl Record {
 
     /// Notes the text of a reply that is not the last one of its level, within a call that is open.
     pub(super) fn note_text_within(&mut self, at: &str, text: &str) {
-        if !text.trim().is_empty() {
+        if !text.trim().is_empty() && work(at) != Work::Hook {
             self.within.push((at.to_owned(), SAID.to_owned(), text.to_owned()));
         }
     }

@@ -64,6 +64,11 @@ impl LevelPath {
         LevelPath(format!("{step_key}s{number}-{SUMMARY}-"))
     }
 
+    /// The level in which a hook asks a model.
+    pub(crate) fn hook(key: &str) -> Self {
+        LevelPath(format!("{key}-{HOOK}-"))
+    }
+
     /// The level of a running plan. Its steps are waves, without a model call.
     pub(crate) fn waves(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{WAVE}"))
@@ -74,6 +79,7 @@ const PLAN: &str = "plan";
 const REVIEW: &str = "review";
 const ROUTE: &str = "route";
 const SUMMARY: &str = "summary";
+const HOOK: &str = "hook";
 const WAVE: char = 'w';
 
 /// The path of the level that a step belongs to, from the step's key.
@@ -90,6 +96,7 @@ pub(crate) fn work(at: &str) -> Work {
         REVIEW => Work::Review,
         ROUTE => Work::Route,
         SUMMARY => Work::Summary,
+        HOOK => Work::Hook,
         call if call.starts_with(WAVE) => Work::Step,
         _ => Work::Subtask,
     }
@@ -98,6 +105,23 @@ pub(crate) fn work(at: &str) -> Work {
 /// The key of a call of a step: the step's key with the call's place in the model's reply.
 pub(crate) fn call_key(step_key: &str, index: usize) -> String {
     format!("{step_key}.{index}")
+}
+
+/// The key of a question to a hook: the key of the step or the call that it is about, with the hook's place among those
+/// of its level.
+pub(crate) fn hook_key(about: &str, index: usize) -> String {
+    format!("{about}h{index}")
+}
+
+/// The step or the call that a question to a hook is about, and the hook's place.
+pub(crate) fn about_of(hook_key: &str) -> (&str, usize) {
+    let (about, index) = hook_key.rsplit_once('h').unwrap_or((hook_key, ""));
+    (about, index.parse().unwrap_or(0))
+}
+
+/// The beginning of a level's keys, from one of them: it tells the copies of a hook apart.
+pub(crate) fn copy_of(about: &str) -> &str {
+    about.rfind('-').and_then(|end| about.get(..=end)).unwrap_or_default()
 }
 
 /// Derives a turn's wire ids.
@@ -147,6 +171,7 @@ mod tests {
             (LevelPath::reviewer(&call), "0.12-review-0", Work::Review),
             (LevelPath::router(&call), "0.12-route-0", Work::Route),
             (LevelPath::summary("12", 1), "12s1-summary-0", Work::Summary),
+            (LevelPath::hook(&hook_key(&call, 3)), "0.12h3-hook-0", Work::Hook),
         ] {
             assert_eq!(path.step(0), step);
             assert_eq!(work(step), expected);

@@ -4,6 +4,7 @@
 mod calls;
 pub(crate) mod canned;
 pub(crate) mod frozen;
+pub(crate) mod hooks;
 pub(crate) mod keys;
 mod models;
 pub(crate) mod replay;
@@ -139,6 +140,8 @@ pub(crate) struct Record {
     root_calls: u32,
     /// Whether the turn reached the goal of its context.
     goal_reached: bool,
+    /// The hooks that were asked.
+    pub(crate) hooks: hooks::Hooks,
     /// The plans that the turn made or changed.
     pub(crate) plans: Ledger,
     /// The facts of the engine's own calls.
@@ -157,6 +160,7 @@ impl Record {
             spec: Rc::clone(spec),
             root_calls: 0,
             goal_reached: false,
+            hooks: hooks::Hooks::default(),
             plans: Ledger::default(),
             own,
             budget: TurnBudget::new(spec.limits),
@@ -334,6 +338,7 @@ impl Record {
                     self.model_ended(&entry.at, &open, outcome, *duration_ms);
                 }
             }
+            Fact::HookAsked { .. } | Fact::HookSaid(_) => self.hook_heard(entry),
             Fact::Canned { text, .. } => self.canned(entry, text),
             Fact::Called { place, calls } => self.called(&entry.at, calls, place),
             Fact::ModelDropped => {

@@ -40,7 +40,11 @@ impl Replay {
                     *replay.attempts.entry(at).or_default() += 1;
                     continue;
                 }
-                Fact::ModelRetried { .. } | Fact::Toolset(_) | Fact::Opened(_) | Fact::Unknown(_) => continue,
+                Fact::ModelRetried { .. }
+                | Fact::Toolset(_)
+                | Fact::Opened(_)
+                | Fact::HookAsked { .. }
+                | Fact::Unknown(_) => continue,
                 Fact::ModelEnded { digest, outcome, .. } => {
                     replay.models.insert(at, (digest, outcome));
                 }
@@ -62,8 +66,9 @@ impl Replay {
                 Fact::Plan(plan) => {
                     replay.plans.insert((at, plan.revision));
                 }
-                // The record holds the waits and their answers.
+                // The record holds the waits and their answers, and the verdicts of hooks.
                 Fact::Started(_)
+                | Fact::HookSaid(_)
                 | Fact::Stopped(_)
                 | Fact::Waiting { .. }
                 | Fact::Answered { .. }

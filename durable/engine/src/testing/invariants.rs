@@ -1,6 +1,7 @@
 //! The invariants of every ended turn, whatever its course. The checks read the turn's events, as a client
 //! gets them, and its journal.
 
+mod hooks;
 mod shown;
 mod totals;
 
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::hooks::Hook;
 use self::shown::parts;
 use self::totals::*;
 use super::support::*;
@@ -63,10 +65,14 @@ struct Call {
 }
 
 /// The calls of a turn, as a client rebuilds them from events.
+#[derive(Default)]
 struct Client {
     /// In the order in which they started.
     ids: Vec<String>,
     calls: BTreeMap<String, Call>,
+    hooks: BTreeMap<String, Hook>,
+    /// Calls and hooks in the order in which they started.
+    nodes: Vec<String>,
     /// In the order in which they ended.
     model_calls: Vec<TreeModelCall>,
 }
@@ -77,7 +83,7 @@ impl Client {
     // Long: an arm for each kind of event, over the same sets of open calls.
     fn of(case: &Case, events: &[Event], shown: &Shown<'_>) -> Client {
         let (parallel, ran) = (case.limits.parallel.max(1) as usize, ran(case));
-        let mut client = Client { ids: Vec::new(), calls: BTreeMap::new(), model_calls: Vec::new() };
+        let mut client = Client::default();
         let (mut open_calls, mut open_models) = (BTreeSet::new(), BTreeSet::new());
         let (mut open_parts, mut all_models) = (BTreeSet::new(), BTreeSet::new());
         for event in events {
@@ -109,6 +115,7 @@ impl Client {
                     };
                     assert!(client.calls.insert(id.clone(), call).is_none(), "{id} started twice\n{shown}");
                     client.ids.push(id.clone());
+                    client.nodes.push(id.clone());
                     open_calls.insert(id.clone());
                 }
                 Event::ToolCallUpdate {
@@ -126,6 +133,9 @@ impl Client {
                     assert!(open_calls.iter().filter(is_beside).count() <= parallel, "{shown}");
                     assert!(open_calls.remove(id), "{id} ended unasked\n{shown}");
                     let mut within = open_calls.iter().filter(|at| client.parent(at) == Some(id));
+                    let is_hook_within =
+                        |hook: &Hook| hook.is_open && hook.place.parent_id.as_ref() == Some(id);
+                    assert!(!client.hooks.values().any(is_hook_within), "{shown}");
                     assert!(within.next().is_none(), "{id} ended before what is in it\n{shown}");
                     let call = client.calls.get_mut(id).unwrap();
                     (call.result, call.is_error) = (result.clone().unwrap(), *is_error);
@@ -140,9 +150,11 @@ impl Client {
                 }
                 Event::ModelCallUpdate { model_call_id: id, place, usage, .. } => {
                     let mut around = place.parent_id.clone();
-                    while let Some(call) = around.and_then(|id| client.calls.get_mut(&id)) {
-                        call.tokens += usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
-                        around = call.place.parent_id.clone();
+                    let tokens = usage.map_or(0, |usage| usage.input_tokens + usage.output_tokens);
+                    while let Some(id) = around {
+                        let (used, place) = client.used(&id);
+                        *used += tokens;
+                        around = place.parent_id.clone();
                     }
                     assert!(open_models.remove(id) && !open_parts.contains(id), "{shown}");
                     client.model_calls.push(model_call(event));
@@ -154,6 +166,7 @@ impl Client {
                         false => open_parts.insert(id.clone()),
                     };
                 }
+                Event::HookUpdate { .. } => client.hear_hook(event, &open_calls, shown),
                 Event::ModelCallReset { model_call_id: id, .. } => {
                     assert!(open_models.contains(id), "{shown}");
                     // Drops a long part that was partly written before its call was lost.
@@ -163,6 +176,8 @@ impl Client {
             }
         }
         assert!(open_calls.is_empty() && open_models.is_empty() && open_parts.is_empty(), "{shown}");
+        assert!(client.hooks.values().all(|hook| !hook.is_open), "{shown}");
+        client.blocks_hold(&ran, shown);
         client
     }
 
@@ -172,11 +187,23 @@ impl Client {
         match &place.parent_id {
             None if is_summary => assert_eq!(place.depth, 1, "{shown}"),
             None => assert_eq!(place.depth, 0, "{shown}"),
+            Some(parent) if self.hooks.contains_key(parent) => {
+                let hook = &self.hooks[parent];
+                assert!(hook.is_open && hook.place.depth + 1 == place.depth, "{shown}");
+            }
             Some(parent) => {
                 assert!(open.contains(parent), "{parent} is not open\n{shown}");
                 let above = &self.calls[parent];
                 assert!(is_level(&above.name) && above.place.depth + 1 == place.depth, "{shown}");
             }
+        }
+    }
+
+    /// The tokens of a call or a hook so far, and its place.
+    fn used(&mut self, id: &str) -> (&mut u64, &Place) {
+        match self.calls.get_mut(id) {
+            Some(call) => (&mut call.tokens, &call.place),
+            None => self.hooks.get_mut(id).map(|hook| (&mut hook.tokens, &hook.place)).unwrap(),
         }
     }
 
@@ -211,10 +238,12 @@ impl Client {
                 duration_ms: *duration_ms,
                 usage: usage.clone(),
                 decision: call.decision,
+                hook: None,
             }
         };
+        let node = |id: &String| self.hooks.get(id).map_or_else(|| node(id), Hook::node);
         ExecutionTree {
-            nodes: self.ids.iter().map(node).collect(),
+            nodes: self.nodes.iter().map(node).collect(),
             model_calls: self.model_calls.clone(),
             ..ExecutionTree::default()
         }

@@ -1,6 +1,6 @@
 //! Events as short lines: tests compare whole lists of them.
 
-use wire::protocol::{AgentState, Event};
+use wire::protocol::{AgentState, CallStatus, Event};
 
 /// One event as a short line. It shows each id as the key that the id is derived from.
 // Long: an arm for each kind of event.
@@ -67,6 +67,15 @@ pub fn line(event: &Event) -> String {
         }
         Event::ModelCallReset { model_call_id, place: at, .. } => {
             format!("reset {}{}", short(model_call_id), place(at))
+        }
+        Event::HookUpdate { hook_call_id, hook, status: CallStatus::Start, place: at, .. } => {
+            format!("hook {} {hook} start{}", short(hook_call_id), place(at))
+        }
+        Event::HookUpdate { hook_call_id, hook, decision, text, failed, place: at, .. } => {
+            let said = decision.map_or("cut off".to_owned(), |decision| format!("{decision:?}"));
+            let text = text.as_deref().map(|text| format!(" {text:?}")).unwrap_or_default();
+            let failed = if *failed { " failed" } else { "" };
+            format!("hook {} {hook} {said}{failed}{text}{}", short(hook_call_id), place(at))
         }
         Event::HistorySummary { text: Some(text) } => format!("summary {text:?}"),
         Event::HistorySummary { text: None } => "left out".to_owned(),

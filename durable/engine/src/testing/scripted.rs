@@ -89,7 +89,8 @@ impl ScriptedModel {
         // The newest message with scripted instructions; this skips the loop's own reminders.
         let instructions = |message: &Message| match message {
             Message::User { content } => {
-                Some(script_key(&content.text())).filter(|text| self.script.contains_key(text))
+                let keys = [judge_key(&request.system, &content.text()), script_key(&content.text())];
+                keys.into_iter().find(|text| self.script.contains_key(text))
             }
             _ => None,
         };
@@ -190,6 +191,9 @@ fn script_key(text: &str) -> String {
         return "summary".to_owned();
     }
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    if text.starts_with("<conversation>") {
+        return "judge".to_owned();
+    }
     if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
         let kind = match () {
             () if text.starts_with("<plan>") => "review",
@@ -199,6 +203,15 @@ fn script_key(text: &str) -> String {
         return format!("{kind} {objective}");
     }
     text.split_once("\n<plan_objective>").map_or(text, |(instructions, _)| instructions).to_owned()
+}
+
+/// The name of a hook's question in a script: its instructions, and the call that it judges if that is scripted apart.
+fn judge_key(system: &str, text: &str) -> String {
+    let between =
+        |text: &str, from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    let of = between(system, "<instructions>\n", "\n</instructions>").unwrap_or_default();
+    let call = between(text, "<call>\n", "\n</call>").unwrap_or_default();
+    format!("{of} {call}")
 }
 
 /// A planner's reply.

@@ -14,8 +14,8 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, Fact, History, LEAST_READER, Past, PastId, Setting, Shown, Summary, TextPart,
-    Told, TurnEnd, TurnSpec,
+    Commit, Entry, FORMAT, Fact, History, Past, PastId, Setting, Shown, Summary, TextPart, Told, TurnEnd,
+    TurnSpec, least_reader,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -240,7 +240,8 @@ impl Case {
     pub fn spec(&self) -> TurnSpec {
         let profile = &ContextProfile::named(self.context).unwrap().in_mode(self.setting.mode);
         let draft = self.setting.draft.as_deref();
-        let in_context = InContext { profile: *profile, has_draft: draft.is_some() };
+        let (has_draft, agent_hooks) = (draft.is_some(), self.setting.agent_hooks);
+        let in_context = InContext { profile: *profile, has_draft, agent_hooks };
         let about = prompt::About {
             context: profile,
             entity_id: None,
@@ -252,7 +253,7 @@ impl Case {
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,
-            least_reader: LEAST_READER,
+            least_reader: least_reader(&self.setting),
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),

@@ -5,7 +5,8 @@
 use super::Turn;
 use super::announcing::take_parts;
 use super::results::{end_event, failed, start_event, truncated};
-use crate::journal::{Commit, Entry, Fact, Told};
+use crate::journal::{Commit, Entry, Fact, HookSaid, Told};
+use crate::record::hooks::OpenHook;
 use crate::record::told::ended;
 use crate::record::{PendingCall, Record};
 use wire::protocol::{CallStatus, Event, StepStatus};
@@ -41,7 +42,11 @@ impl Scope<'_> {
         let now = turn.elapsed_ms();
         let mut commit = Commit::default();
         self.close_model_calls(turn, now, &mut commit);
+        let mut hooks = self.open_hooks(turn);
         for pending in self.tool_calls(turn) {
+            // A hook ends after the calls within it, and before the call around it.
+            let ended = hooks.extract_if(.., |(_, open)| open.place.depth >= pending.place.depth);
+            ended.for_each(|(key, open)| self.close_hook(turn, &key, open, now, &mut commit));
             let since_ms = pending.since_ms.unwrap_or(now);
             let end = failed(self.result(turn, &pending), now.saturating_sub(since_ms));
             let PendingCall { key, id, call, place, .. } = pending;
@@ -58,7 +63,24 @@ impl Scope<'_> {
             }
             commit.entries.push(Entry { at: key, elapsed_ms: now, fact: Fact::ToolEnded(end) });
         }
+        hooks.into_iter().for_each(|(key, open)| self.close_hook(turn, &key, open, now, &mut commit));
         commit
+    }
+
+    fn open_hooks(&self, turn: &Turn) -> Vec<(String, OpenHook)> {
+        let record = turn.record.borrow();
+        let open = record.hooks.open.iter().filter(|(key, _)| key.starts_with(self.within));
+        open.map(|(key, open)| (key.clone(), open.clone())).collect()
+    }
+
+    /// Ends a hook without its verdict.
+    fn close_hook(&self, turn: &Turn, key: &str, open: OpenHook, now: u64, commit: &mut Commit) {
+        let OpenHook { hook, point, place, .. } = open.clone();
+        let said = HookSaid { hook, point, place, ..HookSaid::default() };
+        let event = turn.hook_event(key, &open, CallStatus::End, Some(&said));
+        commit.events.push((format!("hook_end:{key}"), event));
+        let fact = Fact::HookSaid(Box::new(said));
+        commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
     }
 
     fn close_model_calls(&self, turn: &Turn, now: u64, commit: &mut Commit) {
@@ -91,8 +113,12 @@ pub(super) fn foresee(turn: &Turn, commit: &mut Commit) -> Record {
     commit.entries.iter().for_each(|entry| foreseen.apply(entry));
     foreseen.shown.add(Told::of(commit));
     for (_, event) in &mut commit.events {
-        if let Event::ToolCallUpdate { tool_call_id, status: CallStatus::End, usage, .. } = event {
-            *usage = foreseen.usage_below(tool_call_id);
+        match event {
+            Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::End, usage, .. }
+            | Event::HookUpdate { hook_call_id: id, status: CallStatus::End, usage, .. } => {
+                *usage = foreseen.usage_below(id);
+            }
+            _ => {}
         }
     }
     foreseen

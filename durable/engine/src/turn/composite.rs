@@ -4,6 +4,7 @@
 
 use futures::future::LocalBoxFuture;
 
+use super::hooking::Judge;
 use super::level::Level;
 use super::{Halt, Turn};
 use crate::journal::ToolEnd;
@@ -12,7 +13,7 @@ use crate::own::{OwnCall, OwnCalls};
 use crate::ports::ToolError;
 use crate::record::PendingCall;
 use wire::model::ToolCall;
-use wire::protocol::{Event, StepStatus};
+use wire::protocol::{Event, Hook, StepStatus};
 
 /// A running call that contains levels.
 pub(crate) struct Running<'a> {
@@ -35,12 +36,14 @@ pub(crate) struct Outcome {
     pub(crate) partial: bool,
     /// Its time was over: the open calls below it end together with it.
     pub(crate) cut_off: Option<CutOff>,
+    /// The hook that it made for its level.
+    pub(crate) hook: Option<Box<Hook>>,
 }
 
 impl Outcome {
     /// The result of a call that wrote nothing to memory.
     pub(crate) fn of(result: Result<String, ToolError>) -> Self {
-        Outcome { result, overlay: Overlay::new(), partial: false, cut_off: None }
+        Outcome { result, overlay: Overlay::new(), partial: false, cut_off: None, hook: None }
     }
 }
 
@@ -112,6 +115,8 @@ pub(crate) struct Parts {
     /// The facts of `calls`, by name.
     pub(crate) facts: OwnCalls,
     pub(crate) mode: &'static dyn Mode,
+    /// The way in which a hook comes to its verdicts.
+    pub(crate) judge: fn(&Hook) -> Judge,
 }
 
 impl Turn {

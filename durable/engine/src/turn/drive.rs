@@ -9,7 +9,7 @@ use super::level::{Level, LevelEnd, Step};
 use super::parking::Tally;
 use super::reserve::reservation_of;
 use super::round::round;
-use super::{Halt, Turn, summary};
+use super::{Halt, Turn, hooking, summary};
 use crate::budget::Exceeded;
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::{Heard, LogError};
@@ -31,6 +31,7 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                         summary::settle(level, &child, end);
                     }
                 }
+                Step::CallModel(_) if hooking::comment(turn, level).await? => {}
                 Step::CallModel(request) => {
                     let outcome = call_model(turn, level, &request).await?;
                     level.apply_model(outcome);

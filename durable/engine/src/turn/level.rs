@@ -3,6 +3,7 @@
 //! replay.
 
 mod earlier;
+mod hooked;
 mod prune;
 mod start;
 mod step;
@@ -11,6 +12,7 @@ mod transcript;
 use std::rc::Rc;
 
 pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
+pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
 pub use self::prune::request_tokens;
 use self::prune::{fixed_tokens, messages_tokens, prune};
@@ -75,6 +77,7 @@ pub struct Level {
     own_from: usize,
     /// The turns among the messages before that, and the summary of older ones.
     earlier: Earlier,
+    hooked: Hooked,
     /// The token limit for the messages of a request; prompt and tools come on top.
     message_tokens: u64,
     iterations: u32,
@@ -96,7 +99,7 @@ pub struct Level {
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
-        let LevelStart { earlier, schema, opening, memory, digest, own, .. } = start;
+        let LevelStart { earlier, hooked, schema, opening, memory, digest, own, .. } = start;
         let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
@@ -127,6 +130,7 @@ impl Level {
             messages,
             own_from,
             earlier,
+            hooked,
             message_tokens,
             iterations: 0,
             schema,
@@ -180,20 +184,6 @@ impl Level {
             response_schema: None,
             max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
         }
-    }
-
-    /// The level's partial result: its last words, else the last result that it got.
-    pub(crate) fn so_far(&self) -> String {
-        let own = || self.messages.iter().skip(self.own_from).rev();
-        let said = |message: &Rc<Message>| match message.as_ref() {
-            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
-            _ => None,
-        };
-        let got = |message: &Rc<Message>| match message.as_ref() {
-            Message::Tool { content, is_error: false, .. } => Some(content.clone()),
-            _ => None,
-        };
-        own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
     }
 
     /// Allows the level at most this many more model calls; at that limit it returns its partial result.
@@ -263,6 +253,7 @@ impl Level {
     /// Takes the outcome of a model call.
     pub fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
+        self.hooked.heard();
         if self.shortening == Shortening::Again {
             self.shortening = Shortening::Done;
         }
@@ -311,6 +302,7 @@ impl Level {
         let calls = self.pending();
         self.memory.merge(results.iter().map(|result| &result.overlay));
         learn(&mut self.versions, results.iter().map(|result| &result.versions));
+        self.hooked.add(results.iter().filter_map(|result| result.hook.as_deref()));
         for (call, result) in calls.iter().zip(results) {
             self.digest = self.digest.with(&result.content);
             self.push(answer(call, result.content.clone(), result.is_error));
@@ -344,8 +336,8 @@ impl Level {
 
     /// Whether the next model call follows the results of a round.
     pub(super) fn has_new_results(&self) -> bool {
-        self.shortening != Shortening::Again
-            && matches!(self.messages.last().map(Rc::as_ref), Some(Message::Tool { .. }))
+        let last = self.messages.iter().rev().nth(self.hooked.comments());
+        self.shortening != Shortening::Again && matches!(last.map(Rc::as_ref), Some(Message::Tool { .. }))
     }
 
     /// The schema of the level's result.

@@ -6,6 +6,7 @@
 //! - `level`: one level as a pure state machine, which decides each next step. `open`: opens child levels.
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
+//! - `hooking`: asks the hooks of a level, before its model calls and before its calls.
 //! - `summary`: levels that summarise the turns before this one.
 //! - `composite`: the engine's own calls, as the loop knows them.
 //! - `reserve`: asks the budget. `results`: a call's start and end in words.
@@ -22,6 +23,7 @@ mod drive;
 mod edition;
 mod ending;
 mod gathered;
+pub(crate) mod hooking;
 mod left;
 mod level;
 mod open;

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::Turn;
-use super::level::{Earlier, Level, LevelStart};
+use super::level::{Earlier, Hooked, Level, LevelStart};
 use crate::journal::{Entry, Fact, LevelSpec};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
@@ -87,6 +87,7 @@ impl Turn {
     ) -> Level {
         let spec = &opening.spec;
         let start = LevelStart {
+            hooked: Hooked::new(self.copied_hooks(parent, path.as_str())),
             path,
             place,
             models: spec.models,

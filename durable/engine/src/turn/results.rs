@@ -116,7 +116,7 @@ pub(super) const UNKNOWN: &str =
 /// A result that is an error.
 pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
     let (overlay, versions) = (Overlay::new(), Versions::new());
-    ToolEnd { content, is_error: true, partial: false, overlay, versions, duration_ms }
+    ToolEnd { content, is_error: true, partial: false, overlay, versions, hook: None, duration_ms }
 }
 
 /// Cuts a text to this many bytes, at a character's border, with a mark that tells its whole length (N-145).

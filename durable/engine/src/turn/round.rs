@@ -4,9 +4,10 @@
 //! then the surplus, one at a time (N-043…N-052).
 //!
 //! Guards stand in a fixed order, and each can only deny: policy when tools are offered (before the turn), policy again
-//! here, budget, arguments, run. Hooks will stand between policy and budget.
+//! here, hooks (`hooking.rs`), a person, budget, arguments, run.
 
 mod admission;
+mod judging;
 mod notes;
 mod order;
 
@@ -40,10 +41,12 @@ pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Res
     let mut keep = |(index, end): (usize, ToolEnd)| {
         results.get_mut(index).into_iter().for_each(|slot| *slot = Some(end.clone()));
     };
+    round.judge(&order.together).await?;
     let group = round.admit(&order.together)?;
     let ended = try_join_all(group.into_iter().map(|admitted| round.execute(admitted))).await?;
     ended.into_iter().flatten().for_each(&mut keep);
     for index in order.one_by_one {
+        round.judge(&[index]).await?;
         for admitted in round.admit(&[index])? {
             let Some(ended) = round.execute(admitted).await? else { continue };
             // The calls after this one build on the files that it wrote.
@@ -114,32 +117,32 @@ impl<'a> Round<'a> {
         let began_ms = turn.ports.clock.now_ms();
         let mut waited_ms = None;
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
-        let Outcome { result, overlay, partial, cut_off } = match turn.own(&call.name).map(|own| own.carrier)
-        {
-            Some(Carrier::Composite(composite)) => {
-                let (parent, key) = (self.level, key.as_str());
-                composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
-            }
-            Some(Carrier::AtOnce(carry_out)) => carry_out(turn, self.level, &call.arguments),
-            None if outside => {
-                let (answer, waited) = turn.answered(&key, Awaited::Client).await;
-                waited_ms = Some(waited);
-                Outcome::of(told_by_client(answer))
-            }
-            None => {
-                if !spec.is_pure() {
-                    turn.written().await?;
+        let Outcome { result, overlay, partial, cut_off, hook } =
+            match turn.own(&call.name).map(|own| own.carrier) {
+                Some(Carrier::Composite(composite)) => {
+                    let (parent, key) = (self.level, key.as_str());
+                    composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
                 }
-                Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
-            }
-        };
+                Some(Carrier::AtOnce(carry_out)) => carry_out(turn, self.level, &call.arguments),
+                None if outside => {
+                    let (answer, waited) = turn.answered(&key, Awaited::Client).await;
+                    waited_ms = Some(waited);
+                    Outcome::of(told_by_client(answer))
+                }
+                None => {
+                    if !spec.is_pure() {
+                        turn.written().await?;
+                    }
+                    Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
+                }
+            };
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
             Ok(content) => (content, false),
             Err(ToolError(text)) => (text, true),
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
-        let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), duration_ms };
+        let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), hook, duration_ms };
         Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
     }
 

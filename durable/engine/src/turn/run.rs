@@ -13,7 +13,7 @@ use futures::{FutureExt, pin_mut};
 use super::composite::Parts;
 use super::drive::{drive, start_first};
 use super::gathered::Gathered;
-use super::level::{Earlier, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
+use super::level::{Earlier, Hooked, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
 use super::{Halt, ending};
 use crate::journal::{Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
@@ -23,7 +23,7 @@ use crate::record::keys::{Digest, LevelPath, WireIds};
 use crate::record::replay::Replay;
 use crate::toolbelt::OutputSchema;
 use wire::model::Message;
-use wire::protocol::{Event, Place};
+use wire::protocol::{Event, HookPoint, Place};
 
 /// The most resumptions of one turn without progress between them, and in all. Without these limits a turn that
 /// dies in each of its runs would cost model calls forever.
@@ -97,8 +97,10 @@ impl Turn {
         let events = vec![("session".to_owned(), session), thinking];
         turn.gather(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() });
         let root = turn.root();
-        // A blank message is answered without any call, and a mode makes its own calls before the root's.
-        if turn.spec.setting.mode.is_none() && !turn.spec.is_blank() {
+        // A blank message is answered without any call; a mode makes its own calls before the root's, and hooks may comment
+        // on the input.
+        let comments = root.hooks().iter().any(|hook| hook.on == HookPoint::Input);
+        if turn.spec.setting.mode.is_none() && !turn.spec.is_blank() && !comments {
             start_first(&turn, &root)?;
         }
         turn.flush()?;
@@ -273,6 +275,7 @@ impl Turn {
             system: self.spec.system.as_str().into(),
             history,
             earlier,
+            hooked: Hooked::new(self.spec.setting.hooks.iter().cloned().map(Rc::new).collect()),
             instructions: self.spec.content.clone(),
             belt: self.record.borrow().toolsets.get(Some(0)),
             schema: None,

@@ -97,11 +97,9 @@ fn an_entry_of_any_length_is_read_back_whole() {
         elapsed_ms: 1,
         fact: Fact::ToolEnded(ToolEnd {
             content: worst(100),
-            is_error: false,
-            partial: false,
             overlay: (0..bytes / 50_000).map(|n| (format!("key {n}"), "ü\"\\".repeat(12_500))).collect(),
-            versions: Default::default(),
             duration_ms: 1,
+            ..ToolEnd::default()
         }),
     };
     // The most that a subtask may have written to memory, between two short entries.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::rows::{Item, TEXT, readable_items, told_by};
 use engine::journal::{Shown, Told as Shows, told_result};
 use wire::protocol::{
-    CallStatus, Content, Event, ExecutionTree, Place, Seq, TreeModelCall, TreeNode, preview,
+    CallStatus, Content, Event, ExecutionTree, Place, Seq, TreeHook, TreeModelCall, TreeNode, preview,
 };
 
 /// The parts of a turn that could be read.
@@ -104,7 +104,8 @@ const ANSWER: &str = "text";
 const RESET: &str = "model_call_reset";
 const MODEL_CALL: &str = "model_call_update";
 const TOOL_CALL: &str = "tool_call_update";
-const KINDS: [&str; 4] = [TEXT, RESET, MODEL_CALL, TOOL_CALL];
+const HOOK: &str = "hook_update";
+const KINDS: [&str; 5] = [TEXT, RESET, MODEL_CALL, TOOL_CALL, HOOK];
 
 /// The result of a call that has none.
 const UNKNOWN: &str = "The call was stopped and its result is unknown; it may have run.";
@@ -149,6 +150,7 @@ fn ends(events: &[Told]) -> Vec<(String, Event)> {
         let id = match told.kind.as_str() {
             MODEL_CALL => text(&told.body, "model_call_id"),
             TOOL_CALL => text(&told.body, "tool_call_id"),
+            HOOK => text(&told.body, "hook_call_id"),
             _ => continue,
         };
         match text(&told.body, "status").as_str() {
@@ -176,6 +178,9 @@ fn end_of(start: &Told) -> Vec<(String, Value)> {
         let end = json!({ "status": "end", "result": UNKNOWN, "is_error": true, "duration_ms": 0, "started_ms": null });
         return vec![(key("_end:"), with(end))];
     }
+    if start.kind == HOOK {
+        return vec![(key("_end:"), with(json!({ "status": "end", "duration_ms": 0 })))];
+    }
     // The call's run was lost, so clients must drop the text that they have of it.
     let reset = with(json!({ "type": RESET, "reason": "interrupted" }));
     let end = with(json!({ "status": "end", "finish_reason": "aborted", "duration_ms": 0 }));
@@ -186,7 +191,7 @@ fn end_of(start: &Told) -> Vec<(String, Value)> {
 fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
     let parents: BTreeSet<&str> =
         events.iter().filter_map(|told| told.body.get("parent_id").and_then(Value::as_str)).collect();
-    let calls = events.iter().filter(|told| [TOOL_CALL, MODEL_CALL].contains(&told.kind.as_str()));
+    let calls = events.iter().filter(|told| [TOOL_CALL, MODEL_CALL, HOOK].contains(&told.kind.as_str()));
     let calls = calls.filter_map(|told| wire::json::from_value(&told.body).ok());
     let (mut nodes, mut model_calls): (Vec<TreeNode>, _) = (Vec::new(), Vec::new());
     for event in calls.chain(ends.iter().map(|(_, event)| event.clone())) {
@@ -205,7 +210,10 @@ fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
             ..
         } = event
         else {
-            model_calls.extend(model_call(event));
+            match event {
+                Event::HookUpdate { .. } => add_hook(&mut nodes, event),
+                _ => model_calls.extend(model_call(event)),
+            }
             continue;
         };
         if status == CallStatus::Start {
@@ -230,6 +238,27 @@ fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
         }
     }
     ExecutionTree { nodes, model_calls, ..ExecutionTree::default() }
+}
+
+/// Adds an event of a hook to its node, or to a new one.
+fn add_hook(nodes: &mut Vec<TreeNode>, event: Event) {
+    let Event::HookUpdate { hook_call_id: id, hook: name, point, started_ms, place, tool_call_id, .. } =
+        event.clone()
+    else {
+        return;
+    };
+    let Event::HookUpdate { decision, text, failed, duration_ms, usage, .. } = event else { return };
+    let known = nodes.iter().rposition(|node| node.id == id);
+    let at = known.unwrap_or(nodes.len());
+    if known.is_none() {
+        nodes.push(TreeNode { id, parent_id: place.parent_id, name, started_ms, ..TreeNode::default() });
+    }
+    let Some(node) = nodes.get_mut(at) else { return };
+    node.result_preview = text.as_deref().map(preview);
+    node.is_error = failed.then_some(true);
+    node.duration_ms = duration_ms.unwrap_or_default();
+    node.usage = usage;
+    node.hook = Some(TreeHook { point, decision, failed, tool_call_id });
 }
 
 /// A model call by its end event.

@@ -92,3 +92,21 @@ fn whether_old_turns_are_summarised() {
     assert_eq!([chosen(""), chosen(" on "), chosen("off")], [Ok(On), Ok(On), Ok(Off)]);
     assert!(chosen("no").unwrap_err().contains("SUMMARIES"));
 }
+
+// Issue 20, section 3: a bad definition is an error of the operator, and an empty variable changes nothing.
+#[test]
+fn the_operators_hooks() {
+    let read = |hooks: &'static str, agents: &'static str| {
+        let var = move |name: &str| match name {
+            "HOOKS" => Some(hooks.to_owned()),
+            "AGENT_HOOKS" => Some(agents.to_owned()),
+            _ => None,
+        };
+        limits::hooks(var).map(|chosen| (chosen.all.len(), chosen.by_agents))
+    };
+    assert_eq!(limits::hooks(|_| None).map(|chosen| (chosen.all.len(), chosen.by_agents)), Ok((0, false)));
+    assert_eq!([read(" ", ""), read("[]", " off ")], [Ok((0, false)), Ok((0, false))]);
+    assert_eq!(read(r#"[{"name": "a", "builtin": "loop_guard"}]"#, "on"), Ok((1, true)));
+    assert!(read(r#"[{"name": "a"}]"#, "").unwrap_err().contains("HOOKS: hook 1: instructions"));
+    assert!(read("[]", "yes").unwrap_err().contains("AGENT_HOOKS"));
+}

@@ -10,8 +10,8 @@ pub use awaited::{Awaited, Decision};
 pub use budget::{BudgetReason, TurnLimits};
 
 use super::{
-    CostSummary, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview, Source, StepStatus, StoredMessage,
-    Verdict,
+    CostSummary, HookDecision, HookPoint, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview, Source,
+    StepStatus, StoredMessage, Verdict,
 };
 use crate::model::Usage;
 
@@ -205,6 +205,32 @@ pub enum Event {
         place: Place,
         reason: String,
     },
+    /// A hook is asked, or says its verdict. A hook that asks no model has an end alone, where it says something.
+    HookUpdate {
+        hook_call_id: String,
+        hook: String,
+        point: HookPoint,
+        status: CallStatus,
+        /// At the end. Absent there if the end of its turn or step cut the hook off.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<HookDecision>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        /// The hook gave no verdict. One that may block has blocked the call.
+        #[serde(default, skip_serializing_if = "is_false")]
+        failed: bool,
+        /// The call that the hook was asked about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_call_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        started_ms: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duration_ms: Option<u64>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<ModelCost>,
+        #[serde(flatten)]
+        place: Place,
+    },
     /// Earlier messages of the thread have left the model's view. With a text, this summary stands in their place from here
     /// on; a later one includes it. Without one, they were left out.
     HistorySummary {
@@ -278,6 +304,7 @@ impl Event {
             Event::LimitRequest { .. } => "limit_request",
             Event::LimitResolved { .. } => "limit_resolved",
             Event::ModelCallReset { .. } => "model_call_reset",
+            Event::HookUpdate { .. } => "hook_update",
             Event::HistorySummary { .. } => "history_summary",
             Event::PlanCreated { .. } => "plan_created",
             Event::PlanReadyForReview { .. } => "plan_ready_for_review",

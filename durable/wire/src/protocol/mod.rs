@@ -7,6 +7,7 @@ mod content;
 mod cost;
 mod error;
 mod event;
+mod hook;
 mod key;
 mod knowledge;
 mod message;
@@ -35,6 +36,10 @@ pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
     AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason, Numbered, Place,
     Seq, TurnLimits,
+};
+pub use hook::{
+    Hook, HookDecision, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS,
+    NewHook, TreeHook,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SignIn};
 #[cfg(feature = "openapi")]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, ModelCost, Plan};
+use super::{Decision, ModelCost, Plan, TreeHook};
 use crate::model::Usage;
 
 /// The longest preview of arguments or of a result, in characters (requirement N-126).
@@ -39,12 +39,12 @@ impl Default for ExecutionTree {
     }
 }
 
-/// One tool call. A `run_subtask` node contains the calls of its level and has a title.
+/// One tool call, or one question to a hook. A `run_subtask` node contains the calls of its level and has a title.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TreeNode {
-    /// The `tool_call_id`.
+    /// The `tool_call_id`, or the `hook_call_id`.
     pub id: String,
     /// The `tool_call_id` of the nearest enclosing `run_subtask`.
     pub parent_id: Option<String>,
@@ -67,6 +67,9 @@ pub struct TreeNode {
     /// On a call that needed a person's permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// On a hook: its verdict. Such a node has the hook's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<TreeHook>,
 }
 
 /// One model call, with the values of its `model_call_update` events.

@@ -194,9 +194,13 @@ pub fn text_of(content: &Value) -> String {
     }
 }
 
-/// `… [[fake:MARKER]] …` → `MARKER`.
+/// `… [[fake:MARKER]] …` → `MARKER`. The question of a hook begins with the words of others: there the last one counts,
+/// which is that of the call.
 pub fn marker(text: &str) -> Option<String> {
-    let (_, rest) = text.split_once("[[fake:")?;
+    let (_, rest) = match text.starts_with("<conversation>") {
+        true => text.rsplit_once("[[fake:")?,
+        false => text.split_once("[[fake:")?,
+    };
     let (marker, _) = rest.split_once("]]")?;
     Some(marker.to_owned())
 }

@@ -7,8 +7,10 @@ use serde_json::Value;
 use crate::Event;
 
 /// The calls that contain other calls.
-const LEVELS: [&str; 5] =
-    ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request"];
+const LEVELS: [&str; 6] =
+    ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request", HOOK];
+/// The name of a hook among them: no tool has it.
+const HOOK: &str = "a hook";
 
 /// The open calls while a turn is read.
 #[derive(Default)]
@@ -38,6 +40,8 @@ struct Part {
 }
 
 impl Calls {
+    /// Takes the next event of the turn.
+    // Long: an arm for each kind of event.
     pub(super) fn take(&mut self, event: &Event) -> Result<(), String> {
         let (parent, depth) =
             (event.data["parent_id"].clone(), event.data["depth"].as_u64().unwrap_or_default());
@@ -94,7 +98,21 @@ impl Calls {
                 self.parts.retain(|_, part| part.model != id);
                 Ok(())
             }
+            "hook_update" => self.hook(event, parent, depth),
             "chunk" => self.chunk(event, &parent, depth),
+            _ => Ok(()),
+        }
+    }
+
+    /// A hook that asks a model has a start and an end; another one has an end alone.
+    fn hook(&mut self, event: &Event, parent: Value, depth: u64) -> Result<(), String> {
+        let (id, open) = (event.text("hook_call_id"), event.text("status") == "start");
+        if self.tools.values().any(|tool| tool.open && tool.parent == id) {
+            return Err("a hook ends before its own calls".into());
+        }
+        let tool = Tool { name: HOOK.into(), parent, depth, open };
+        match self.tools.insert(id.into(), tool) {
+            Some(before) if !before.open || open => Err("a hook is asked twice".into()),
             _ => Ok(()),
         }
     }

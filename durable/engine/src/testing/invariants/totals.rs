@@ -32,7 +32,9 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
                 steps.entry(level).or_default().insert(&entry.at);
                 assert!(held.input_tokens <= limits.history_tokens, "{shown}");
-                let depth = if level.ends_with("-summary-") { 0 } else { place.depth };
+                // A hook stands beside its level, one deeper.
+                let beside = if level.ends_with("-hook-") { 1 } else { 0 };
+                let depth = if level.ends_with("-summary-") { 0 } else { place.depth - beside };
                 assert!(entry.elapsed_ms < limits.wall_clock_ms && depth <= limits.depth, "{shown}");
             }
             Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
@@ -65,6 +67,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
         Work::Step => limits.step_iterations,
         Work::Root | Work::Subtask => limits.iterations,
         Work::Route | Work::Summary => 1,
+        Work::Hook => 2,
     };
     assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;
@@ -135,7 +138,8 @@ pub(super) fn kept(case: &Case, client: &Client, shown: &Shown<'_>) {
     let ended = entries.iter().filter(|entry| matches!(entry.fact, Fact::ToolEnded(_)));
     let ended: BTreeSet<&str> = ended.map(|entry| entry.at.as_str()).collect();
     let is_cut_off = |id: &&String| !ended.contains(key(id));
-    for id in client.ids.iter().filter(|id| ended.contains(key(id))) {
+    let of_agents = |id: &&String| client.parent(id).is_none_or(|parent| client.calls.contains_key(parent));
+    for id in client.ids.iter().filter(|id| ended.contains(key(id))).filter(of_agents) {
         let mut around = client.parent(id).filter(is_cut_off);
         while let Some(call) = around {
             let told = format!("{}(", client.calls[id].name);

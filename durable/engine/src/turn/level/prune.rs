@@ -30,8 +30,10 @@ pub(super) fn prune(
 ) -> Vec<Rc<Message>> {
     let (earlier, own) = messages.split_at(own_from.min(messages.len()));
     let (summaries, earlier) = earlier.split_at(summaries.min(earlier.len()));
-    let Some((instructions, rounds)) = own.split_first() else { return messages.to_vec() };
-    let left = limit_tokens.saturating_sub(tokens(instructions));
+    // What hooks said of the instructions stays with them.
+    let first_round = own.iter().position(|message| begins_round(message)).unwrap_or(own.len());
+    let (instructions, rounds) = own.split_at(first_round);
+    let left = limit_tokens.saturating_sub(messages_tokens(instructions));
     let newest_round = rounds.iter().rposition(|message| begins_round(message)).unwrap_or(0);
     let from = newest_that_fit(rounds, left, begins_round).min(newest_round);
     let kept = rounds.get(from..).unwrap_or_default();
@@ -44,7 +46,7 @@ pub(super) fn prune(
     let part = if has_answer { None } else { part_of_newest(earlier, left) };
     let (question, before) = part.map_or((None, turns), |(question, rounds)| (Some(question), rounds));
     let earlier = summaries.iter().chain(question).chain(before);
-    earlier.chain([instructions]).chain(kept).map(Rc::clone).collect()
+    earlier.chain(instructions).chain(kept).map(Rc::clone).collect()
 }
 
 // A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its result.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Earlier, Level};
+use super::{Earlier, Hooked, Level};
 use crate::memory::AgentMemory;
 use crate::own::OwnCalls;
 use crate::profiles::{Limits, Role};
@@ -24,6 +24,8 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) history: Vec<Rc<Message>>,
     /// The turns among them.
     pub(in crate::turn) earlier: Earlier,
+    /// The hooks that watch the level.
+    pub(in crate::turn) hooked: Hooked,
     pub(in crate::turn) instructions: Content,
     pub(in crate::turn) belt: Toolbelt,
     /// The schema of the level's result; with one, the level ends only with `finish_subtask`.
@@ -55,6 +57,7 @@ impl Level {
             system: system.into(),
             history: Vec::new(),
             earlier: Earlier::default(),
+            hooked: Hooked::default(),
             instructions: instructions.into(),
             belt,
             schema: None,

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use super::Leaving;
-use wire::model::{ModelError, ModelRequest, ReplyFinish, ToolCall};
+use super::{Leaving, Level};
+use wire::model::{Message, ModelError, ModelRequest, ReplyFinish, ToolCall};
 
 /// The next step that a level asks for.
 #[derive(Debug)]
@@ -30,4 +30,20 @@ pub enum LevelEnd {
     IterationLimit(u32),
     /// Iteration limit reached; the level returns its partial result.
     Partial(String),
+}
+
+impl Level {
+    /// The level's partial result: its last words, else the last result that it got.
+    pub(crate) fn so_far(&self) -> String {
+        let own = || self.messages.iter().skip(self.own_from).rev();
+        let said = |message: &Rc<Message>| match message.as_ref() {
+            Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
+            _ => None,
+        };
+        let got = |message: &Rc<Message>| match message.as_ref() {
+            Message::Tool { content, is_error: false, .. } => Some(content.clone()),
+            _ => None,
+        };
+        own().find_map(said).or_else(|| own().find_map(got)).unwrap_or_default()
+    }
 }

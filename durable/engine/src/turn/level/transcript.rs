@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use super::Level;
 use crate::journal::shortened;
 use crate::marks::quoted;
 use wire::model::{Message, ToolCall};
@@ -15,6 +16,24 @@ const MESSAGE_BYTES: usize = 16 << 10;
 pub(super) fn transcript(turn: &[Rc<Message>], bytes: usize) -> String {
     let text: String = turn.iter().map(|message| lines(message)).collect();
     shortened(&text, bytes)
+}
+
+impl Level {
+    /// The newest messages as text, oldest first: at most so many exchanges, each with one reply of the model, and so many
+    /// characters.
+    pub(crate) fn newest_exchanges(&self, exchanges: usize, chars: usize) -> String {
+        let (mut told, mut left, mut replies) = (Vec::new(), chars, 0);
+        for message in self.transcript().iter().rev() {
+            replies += usize::from(matches!(**message, Message::Assistant { .. }));
+            if replies > exchanges || left == 0 {
+                break;
+            }
+            let text: String = lines(message).chars().take(left).collect();
+            left -= text.chars().count();
+            told.push(text);
+        }
+        told.into_iter().rev().collect()
+    }
 }
 
 fn lines(message: &Message) -> String {

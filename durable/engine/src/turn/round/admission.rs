@@ -81,7 +81,7 @@ impl<'a> Round<'a> {
 
     /// The tool of a call that may start, or run again where a lost run `started` it; else its refusal.
     fn startable(&self, call: &ToolCall, key: &str, started: bool) -> Result<Rc<ToolSpec>, String> {
-        self.guard(call).and_then(|spec| {
+        self.guard(call).and_then(|spec| self.unblocked(key, spec)).and_then(|spec| {
             let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client;
             let refusal = match may_run {
                 false => Some(UNKNOWN.to_owned()),
@@ -124,7 +124,9 @@ impl<'a> Round<'a> {
         let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
         let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;
-        if self.level.place.depth.saturating_add(self.turn.facts().levels(&call.name)) > limit {
+        let levels = self.turn.facts().levels(&call.name);
+        // A hook's level may stand below the deepest one. It calls nothing that has levels.
+        if levels > 0 && self.level.place.depth.saturating_add(levels) > limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
         }
         if spec.runs_at == RunsAt::Client {

@@ -99,6 +99,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         partial: true,
         overlay: [("k".to_owned(), "v".to_owned())].into(),
         versions: Default::default(),
+        hook: None,
         duration_ms: 1,
     };
     let facts = [

@@ -30,6 +30,10 @@ crate::tagged!(Event by "type" {
     },
     "limit_resolved" => LimitResolved { approval_id, decision, limits, ..place: Place { parent_id, depth } },
     "model_call_reset" => ModelCallReset { model_call_id, reason, ..place: Place { parent_id, depth } },
+    "hook_update" => HookUpdate {
+        hook_call_id, hook, point, status, decision, text, #[serde(default)] failed, tool_call_id, started_ms, duration_ms,
+        usage, ..place: Place { parent_id, depth }
+    },
     "history_summary" => HistorySummary { text },
     "plan_created" => PlanCreated { tool_call_id, plan },
     "plan_ready_for_review" => PlanReadyForReview { plan },

@@ -14,10 +14,14 @@ const VISITORS_QUOTAS: &str =
 /// The embeddings of the visitors of `ai` (`tests/e2e/embeddings.rs`).
 const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
 
+/// The operator's hooks of `mcp` (`tests/e2e/hooks.rs`). They watch calls that no other test of that instance makes.
+const HOOKS: &str = r#"[{"name":"guard","on":"action","match":["memory_write"],"instructions":"Block each write of a secret."},{"name":"reader","on":"result","match":["memory_list"],"instructions":"Say what is missing."},{"name":"loops","builtin":"loop_guard","match":["memory_read"]},{"name":"once","builtin":"spawn_limit","match":["mcp__everything__get-env"],"options":{"most":1}}]"#;
+
 /// The origin that `closed` allows.
 const FRIEND: &str = "https://friend.example";
 
 /// The instance of this name: its name, the environment variable with its address, and its variables.
+// Long: an arm for each instance.
 pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<String>), String> {
     let anonymous = "AUTH_ANONYMOUS:true".to_owned();
     let session = format!("SESSION_SECRET:{}", canary::SESSION_SECRET);
@@ -57,6 +61,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             let users = r#"TOOL_USERS:{"safe":["key/e2e"]}"#.to_owned();
             let vars = [
                 vec![anonymous, session, users, format!("MCP_SERVERS:{}", mcp_servers(world))],
+                vec![format!("HOOKS:{HOOKS}"), "AGENT_HOOKS:on".to_owned()],
                 provider(world),
             ];
             ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
@@ -70,6 +75,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 "FETCH_ALLOW:localhost",
                 "SEARCH:brave",
                 "SUMMARIES:perhaps",
+                r#"HOOKS:[{"name":"guard","builtin":"none"}]"#,
             ];
             let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
             ("broken", "ESPALIER_BROKEN_URL", vars.concat())

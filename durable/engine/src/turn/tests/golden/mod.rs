@@ -13,7 +13,7 @@ use std::rc::Rc;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::journal::{Entry, FORMAT, Fact};
+use crate::journal::{Entry, FORMAT, Fact, NEWEST_READ};
 use crate::testing::*;
 use crate::toolbelt::OutputSchema;
 use crate::turn::edit_prompts;
@@ -188,7 +188,7 @@ fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
     };
     let newer = |entries: &mut Vec<Entry>| {
         let Fact::Started(spec) = &mut entries[0].fact else { panic!() };
-        (spec.format, spec.least_reader) = (FORMAT + 1, FORMAT + 1);
+        (spec.format, spec.least_reader) = (NEWEST_READ + 1, NEWEST_READ + 1);
     };
     let unknown = |entries: &mut Vec<Entry>| {
         let fact = Fact::Unknown("unknown variant `dreamt`".to_owned());

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use crate::hooks::tests::every_kind;
 use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
 use crate::plan::tests::project;
 use crate::profiles::{Chain, Grant, OnLimit, Price, Role};
@@ -52,6 +53,7 @@ pub const ALL: &[Scenario] = &[
     plain("swarm", swarm),
     plain("routed", routed),
     plain("summarised", summarised),
+    plain("hooked", every_kind),
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
     Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },

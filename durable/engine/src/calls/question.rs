@@ -1,10 +1,10 @@
-//! Levels that answer one question with JSON: the planner, the reviewer, the router.
+//! Levels that answer one question with JSON: the planner, the reviewer, the router, a hook.
 
 use std::rc::Rc;
 
-use super::rules::PlanRules;
-use crate::calls::finish;
+use super::finish;
 use crate::journal::{LevelSpec, Work};
+use crate::plan::rules::PlanRules;
 use crate::ports::ToolError;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
@@ -13,19 +13,19 @@ use crate::turn::{Halt, Level, LevelEnd, Turn, drive};
 use wire::model::RawValueEq;
 
 /// The question for a level.
-pub(super) struct Question {
-    pub(super) work: Work,
-    pub(super) system: String,
-    pub(super) text: String,
-    pub(super) schema: serde_json::Value,
-    pub(super) rules: Option<PlanRules>,
+pub(crate) struct Question {
+    pub(crate) work: Work,
+    pub(crate) system: String,
+    pub(crate) text: String,
+    pub(crate) schema: serde_json::Value,
+    pub(crate) rules: Option<PlanRules>,
     /// How many replies the level may give.
-    pub(super) replies: u32,
+    pub(crate) replies: u32,
 }
 
 /// Opens a level that ends with JSON. It has no tools and reads only its question. `question` runs only for a
 /// level that the journal does not know.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     turn: &Turn,
     parent: &Level,
     key: &str,
@@ -58,6 +58,6 @@ fn opening(question: Question) -> Result<Opening, ToolError> {
 }
 
 /// The replies of such a level: the wrong ones that are forgiven, one more, and one in prose.
-pub(super) fn replies(turn: &Turn) -> u32 {
+pub(crate) fn replies(turn: &Turn) -> u32 {
     turn.spec.limits.schema_retries.saturating_add(2)
 }

@@ -1,0 +1,90 @@
+//! `hook`: the call by which an agent makes a hook of its own, where the operator allows it. The hook watches the agent
+//! from the end of the round on, and nothing that the agent can call ends it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{BUILTIN, MAX_HOOKS, define};
+use crate::own::OwnCall;
+use crate::ports::ToolError;
+use crate::toolbelt::arguments::{self, refused};
+use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::turn::composite::{Carrier, Outcome, Own};
+use crate::turn::{Level, Turn};
+use wire::protocol::{Hook, HookPoint, HookReach, NewHook};
+
+pub const NAME: &str = "hook";
+
+pub(crate) const CALL: Own = Own { facts: OwnCall::plain(NAME), carrier: Carrier::AtOnce(carry_out) };
+
+#[derive(Deserialize)]
+struct Arguments {
+    name: String,
+    on: Option<HookPoint>,
+    #[serde(rename = "match")]
+    calls: Option<Vec<String>>,
+    builtin: Option<String>,
+    options: Option<BTreeMap<String, Value>>,
+    instructions: Option<String>,
+    of: Option<HookReach>,
+}
+
+/// The declaration.
+pub fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
+    let names: Vec<&str> = BUILTIN.iter().map(|builtin| builtin.name).collect();
+    let mut spec = declare(
+        NAME,
+        PermissionClass::Subagent,
+        "Makes a hook that watches you from now on: it comments on what you are told, or blocks calls that you want to \
+         make. Give instructions by which a model judges, or the name of a built-in hook. You cannot remove it.",
+        json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "lower-case letters, digits, - and _, at most 32"},
+                "on": {"enum": ["input", "result", "action"], "description": "when it is asked"},
+                "match": {"type": "array", "items": {"type": "string"}, "description": "the calls that it watches"},
+                "instructions": {"type": "string", "description": "the words by which a model judges"},
+                "builtin": {"enum": names},
+                "options": {"type": "object", "description": "those of the built-in hook"},
+                "of": {"enum": ["main", "all"], "description": "all: your subtasks have copies"},
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+            "examples": [{"name": "careful", "on": "action", "instructions": "Block every write outside of notes/."}],
+        }),
+    );
+    // Hooks are asked in the order in which they were made.
+    spec.parallel_safe = false;
+    spec
+}
+
+fn carry_out(_: &Turn, level: &Level, arguments: &str) -> Outcome {
+    match made(level, arguments) {
+        Ok(hook) => {
+            let told = format!("the hook {} watches you from now on", hook.name);
+            Outcome { hook: Some(Box::new(hook)), ..Outcome::of(Ok(told)) }
+        }
+        Err(refusal) => Outcome::of(Err(refusal)),
+    }
+}
+
+fn made(level: &Level, arguments: &str) -> Result<Hook, ToolError> {
+    let Arguments { name, on, calls, builtin, options, instructions, of } =
+        arguments::read(&spec(), arguments)?;
+    // The refusal tells nothing of the hooks that others have given the agent.
+    if level.own_hooks().count() >= MAX_HOOKS {
+        return Err(ToolError(format!("there may be at most {MAX_HOOKS} hooks of your own")));
+    }
+    if level.own_hooks().any(|hook| hook.name == name) {
+        return Err(refused(&spec(), "name", "you have made a hook of this name"));
+    }
+    let new = NewHook { on, calls, builtin, options, instructions, of };
+    define(&name, new)
+        .map_err(|error| refused(&spec(), error.field.as_deref().unwrap_or_default(), &error.detail))
+}

@@ -1,0 +1,181 @@
+//! Reads and checks the definitions of hooks: of the operator's variable, of a thread, of an agent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{BUILTIN, Builtin, Choice, Kind, MAX_COUNT, MAX_TEXT_BYTES, builtin};
+use wire::protocol::{
+    ApiError, Hook, HookPoint, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS, NewHook,
+};
+use wire::redact::json_problem;
+
+/// The most hooks of an operator, of a thread, and of an agent's own making.
+pub const MAX_HOOKS: usize = 16;
+/// The most bytes of such hooks together, as JSON: entry 0 holds all of them in one row.
+pub const MAX_HOOKS_BYTES: usize = 100_000;
+/// The longest name.
+const MAX_NAME_BYTES: usize = 32;
+/// The members of a hook in the variable.
+const MEMBERS: [&str; 7] = ["name", "on", "match", "builtin", "options", "instructions", "of"];
+
+/// Checks the name of a hook.
+pub fn check_name(name: &str) -> Result<(), ApiError> {
+    let is_letter = |byte: u8| byte.is_ascii_lowercase();
+    let may = |byte: u8| is_letter(byte) || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    let begins = name.bytes().next().is_some_and(is_letter);
+    match begins && name.len() <= MAX_NAME_BYTES && name.bytes().all(may) {
+        true => Ok(()),
+        false => Err(ApiError::field(
+            "name",
+            format!("a lower-case letter, then letters, digits, - and _, at most {MAX_NAME_BYTES} in all"),
+        )),
+    }
+}
+
+/// Checks a definition. The error names the first offending member.
+pub fn define(name: &str, new: NewHook) -> Result<Hook, ApiError> {
+    check_name(name)?;
+    let NewHook { on, calls, builtin: builtin_name, options, instructions, of } = new;
+    let options = options.unwrap_or_default();
+    let (on, calls) = match (&builtin_name, &instructions) {
+        (Some(_), Some(_)) => {
+            return Err(ApiError::field("instructions", "a built-in hook has instructions of its own"));
+        }
+        (None, None) => {
+            return Err(ApiError::field("instructions", "give instructions, or the name of a built-in hook"));
+        }
+        (Some(name), None) => {
+            let Some(known) = builtin(name) else {
+                let names: Vec<&str> = BUILTIN.iter().map(|builtin| builtin.name).collect();
+                return Err(ApiError::field("builtin", format!("there are: {}", names.join(", "))));
+            };
+            check_options(known, &options)?;
+            let own = || known.calls.iter().map(|name| (*name).to_owned()).collect();
+            (known.point(on)?, calls.unwrap_or_else(own))
+        }
+        (None, Some(instructions)) => {
+            check_instructions(instructions)?;
+            if !options.is_empty() {
+                return Err(ApiError::field("options", "only a built-in hook has options"));
+            }
+            let on = on.ok_or_else(|| ApiError::field("on", "expected input, result or action"))?;
+            (on, calls.unwrap_or_default())
+        }
+    };
+    check_calls(on, &calls)?;
+    let of = of.unwrap_or_default();
+    Ok(Hook { name: name.to_owned(), on, calls, builtin: builtin_name, options, instructions, of })
+}
+
+impl Builtin {
+    fn point(&self, on: Option<HookPoint>) -> Result<HookPoint, ApiError> {
+        let default = self.points.first().copied().unwrap_or_default();
+        let on = on.unwrap_or(default);
+        if self.points.contains(&on) {
+            return Ok(on);
+        }
+        let names: Vec<&str> = self.points.iter().map(|point| point.as_str()).collect();
+        Err(ApiError::field("on", format!("{} is asked on: {}", self.name, names.join(", "))))
+    }
+}
+
+fn check_options(builtin: &Builtin, options: &BTreeMap<String, Value>) -> Result<(), ApiError> {
+    for (name, value) in options {
+        let field = format!("options.{name}");
+        let Some(Choice { kind, .. }) = builtin.options.iter().find(|known| known.name == name) else {
+            let names: Vec<&str> = builtin.options.iter().map(|known| known.name).collect();
+            return Err(ApiError::field(field, format!("the options are: {}", names.join(", "))));
+        };
+        match kind {
+            Kind::Count if value.as_u64().is_some_and(|count| (1..=MAX_COUNT).contains(&count)) => {}
+            Kind::Count => {
+                return Err(ApiError::field(field, format!("expected a number from 1 to {MAX_COUNT}")));
+            }
+            Kind::Text
+                if value
+                    .as_str()
+                    .is_some_and(|text| !text.trim().is_empty() && text.len() <= MAX_TEXT_BYTES) => {}
+            Kind::Text => {
+                return Err(ApiError::field(
+                    field,
+                    format!("expected a text of 1 to {MAX_TEXT_BYTES} bytes"),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_instructions(instructions: &str) -> Result<(), ApiError> {
+    let is_long = instructions.len() > MAX_HOOK_INSTRUCTIONS;
+    if instructions.trim().is_empty() || is_long {
+        let detail = format!("expected a text of 1 to {MAX_HOOK_INSTRUCTIONS} bytes");
+        return Err(ApiError::field("instructions", detail));
+    }
+    Ok(())
+}
+
+fn check_calls(on: HookPoint, calls: &[String]) -> Result<(), ApiError> {
+    if on == HookPoint::Input && !calls.is_empty() {
+        return Err(ApiError::field("match", "a hook on the input watches no calls"));
+    }
+    let is_name = |name: &String| !name.trim().is_empty() && name.len() <= MAX_HOOK_CALL_BYTES;
+    if calls.len() > MAX_HOOK_CALLS || !calls.iter().all(is_name) {
+        let detail =
+            format!("expected at most {MAX_HOOK_CALLS} names of 1 to {MAX_HOOK_CALL_BYTES} bytes each");
+        return Err(ApiError::field("match", detail));
+    }
+    Ok(())
+}
+
+/// Checks hooks that are in force together.
+pub fn check_together(hooks: &[Hook]) -> Result<(), ApiError> {
+    if hooks.len() > MAX_HOOKS {
+        return Err(ApiError::field("name", format!("there may be at most {MAX_HOOKS} hooks")));
+    }
+    let bytes = serde_json::to_vec(hooks).map_or(usize::MAX, |json| json.len());
+    if bytes > MAX_HOOKS_BYTES {
+        let detail = format!("all hooks together may have {MAX_HOOKS_BYTES} bytes, these have {bytes}");
+        return Err(ApiError::field("instructions", detail));
+    }
+    Ok(())
+}
+
+/// Reads the variable `HOOKS`: a JSON list of hooks. A mistake is an error, and so is a member that does not exist: a
+/// misspelt rule would not hold.
+pub fn from_variable(json: &str) -> Result<Vec<Hook>, String> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: String,
+    }
+    let wrong = |problem: String| format!("the variable HOOKS: {problem}");
+    let given: Vec<Map<String, Value>> =
+        wire::json::from_str(json).map_err(|error| wrong(json_problem(&error)))?;
+    let mut hooks = Vec::new();
+    let mut names = BTreeSet::new();
+    for (index, members) in given.into_iter().enumerate() {
+        let nth = index + 1;
+        if members.keys().any(|name| !MEMBERS.contains(&name.as_str())) {
+            return Err(wrong(format!(
+                "hook {nth} has a member that does not exist; they are: {}",
+                MEMBERS.join(", ")
+            )));
+        }
+        let members = Value::Object(members);
+        let problem = |error: serde_json::Error| wrong(format!("hook {nth}: {}", json_problem(&error)));
+        let Named { name } = wire::json::from_value(&members).map_err(problem)?;
+        let new: NewHook = wire::json::from_value(&members).map_err(problem)?;
+        let hook = define(&name, new).map_err(|error| {
+            let field = error.field.as_deref().unwrap_or_default();
+            wrong(format!("hook {nth}: {field}: {}", error.detail))
+        })?;
+        if !names.insert(name) {
+            return Err(wrong(format!("hook {nth} has the name of another one")));
+        }
+        hooks.push(hook);
+    }
+    check_together(&hooks).map_err(|error| wrong(error.detail))?;
+    Ok(hooks)
+}

@@ -1,0 +1,70 @@
+//! `garbage_collector`: reminds the model of agents that nobody has spoken to for a while.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{Builtin, Choice, DISCUSS, Kind, TASK, TERMINATE, agent_in, count, kept, state};
+use crate::turn::hooking::{Asked, Judge, Rule, Said};
+use wire::protocol::{HookDecision, HookPoint};
+
+/// Reminds after `after` rounds of silence, and again after as many.
+pub(super) const HOOK: Builtin = Builtin {
+    name: "garbage_collector",
+    points: &[HookPoint::Result],
+    calls: &[],
+    options: &[Choice { name: "after", kind: Kind::Count }],
+    judge: Judge::Rule(&GarbageCollector),
+};
+
+const AFTER: u32 = 10;
+
+#[derive(Default, Deserialize)]
+struct Convened {
+    #[serde(default)]
+    speakers: Vec<String>,
+    #[serde(default)]
+    listeners: Vec<String>,
+}
+
+/// The state has the agents, each with its rounds of silence.
+struct GarbageCollector;
+
+impl Rule for GarbageCollector {
+    fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
+        let before: BTreeMap<String, u32> = state(asked)?;
+        let mut silent: BTreeMap<String, u32> =
+            before.into_iter().map(|(name, rounds)| (name, rounds.saturating_add(1))).collect();
+        for (call, _, _) in asked.level.newest_round().into_iter().filter(|(_, _, is_error)| !is_error) {
+            match call.name.as_str() {
+                TASK => silent.extend(agent_in(&call.arguments).map(|name| (name, 0))),
+                TERMINATE => {
+                    agent_in(&call.arguments).and_then(|name| silent.remove(&name));
+                }
+                DISCUSS => {
+                    let there: Convened = wire::json::from_str(&call.arguments).unwrap_or_default();
+                    let there = there.speakers.into_iter().chain(there.listeners);
+                    silent.extend(there.map(|name| (name, 0)));
+                }
+                _ => {}
+            }
+        }
+        let after = count(asked.hook, "after", AFTER);
+        let late: Vec<String> =
+            silent.iter().filter(|(_, rounds)| **rounds >= after).map(|(name, _)| name.clone()).collect();
+        silent.extend(late.iter().map(|name| (name.clone(), 0)));
+        let said = match late.is_empty() {
+            true => Said::default(),
+            false => Said::new(
+                HookDecision::Comment,
+                format!(
+                    "Nobody has spoken to these agents for {after} rounds: {}. End those that are not needed any more with \
+                     {TERMINATE}.",
+                    late.join(", ")
+                ),
+            ),
+        };
+        let is_new = !(silent.is_empty() && asked.state.is_empty());
+        Ok(Said { state: kept(&silent).filter(|_| is_new), ..said })
+    }
+}

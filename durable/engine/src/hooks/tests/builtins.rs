@@ -1,0 +1,199 @@
+//! Each built-in hook, with its options.
+
+use serde_json::json;
+
+use super::*;
+
+type Calls = Vec<Vec<(&'static str, Value)>>;
+
+fn builtin(name: &str, options: Value) -> Value {
+    json!([{"name": name, "builtin": name, "options": options}])
+}
+
+/// A turn of these rounds whose hook is built in. The tools of agents are test tools of their names.
+fn played(name: &str, options: Value, calls: Calls) -> Case {
+    let mut case = rounds(builtin(name, options), calls);
+    case.tools = {
+        let pace = std::rc::Rc::new(Pace::new(0));
+        let mut tools = crate::testing::TestTools::new(&pace, &case.disk);
+        tools.add_versioned(&["task", "discuss", "terminate", "todo_write", "read", "edit"]);
+        std::rc::Rc::new(tools)
+    };
+    case.run()
+}
+
+/// The places of the calls that the hook blocked.
+fn blocked(case: &Case) -> Vec<String> {
+    let lines = case.lines().into_iter().filter(|line| line.contains(" Block "));
+    lines.map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
+}
+
+fn echo(n: u32) -> (&'static str, Value) {
+    ("echo", json!({ "n": n }))
+}
+
+// W-097: the same call three times in a row.
+#[test]
+fn loop_guard_blocks_the_third_of_the_same_calls() {
+    let calls = vec![
+        vec![echo(1), echo(1)],
+        vec![echo(2)],
+        vec![echo(1)],
+        vec![echo(1)],
+        vec![echo(1), echo(1)],
+        vec![echo(3)],
+    ];
+    let case = played("loop_guard", json!({}), calls.clone());
+    assert_eq!(blocked(&case), ["4.0h0", "4.1h0"]);
+    assert!(case.lines().iter().any(|line| line.contains("agent_stuck (repeated_tool_call)")));
+    assert_eq!(
+        blocked(&played("loop_guard", json!({"times": 2}), calls)),
+        ["0.1h0", "3.0h0", "4.0h0", "4.1h0"]
+    );
+}
+
+// A-066
+#[test]
+fn spawn_limit_bounds_subtasks_and_agents() {
+    let task = |name: &str| ("task", json!({"name": name}));
+    let calls = vec![vec![task("a")], vec![task("b"), echo(1)], vec![task("c"), subtask("d")]];
+    assert_eq!(blocked(&played("spawn_limit", json!({"most": 2}), calls.clone())), ["2.1h0", "2.0h0"]);
+    let calls = (0..5).map(|_| vec![task("a")]).collect();
+    assert_eq!(blocked(&played("spawn_limit", json!({}), calls)), ["4.0h0"]);
+}
+
+// A-067
+#[test]
+fn discuss_limit_bounds_the_rounds_of_a_discussion() {
+    let calls: Calls = (0..7).map(|n| vec![("discuss", json!({ "prompt": n }))]).collect();
+    assert_eq!(blocked(&played("discuss_limit", json!({}), calls.clone())), ["5.0h0", "6.0h0"]);
+    assert_eq!(blocked(&played("discuss_limit", json!({"most": 6}), calls)), ["6.0h0"]);
+}
+
+// A-065: the second task is blocked while one exists.
+#[test]
+fn single_minded_allows_one_agent_at_a_time() {
+    let task = |name: &str| ("task", json!({"name": name}));
+    let end = |name: &str| ("terminate", json!({"name": name}));
+    let calls =
+        vec![vec![task("a"), task("b")], vec![task("a")], vec![end("a")], vec![task("b")], vec![task("a")]];
+    let case = played("single_minded", json!({}), calls.clone());
+    assert_eq!(blocked(&case), ["0.1h0", "4.0h0"]);
+    assert!(case.lines().iter().any(|line| line.contains("go on with a, or end it with terminate first")));
+    assert!(blocked(&played("single_minded", json!({"most": 2}), calls)).is_empty());
+}
+
+// A-064: after n rounds of silence the reminder appears.
+#[test]
+fn garbage_collector_names_agents_that_are_silent() {
+    let mut calls = vec![vec![
+        ("task", json!({"name": "a"})),
+        ("task", json!({"name": "b"})),
+        ("task", json!({"name": "c"})),
+    ]];
+    calls.push(vec![("terminate", json!({"name": "c"}))]);
+    calls.push(vec![("discuss", json!({"prompt": "?", "speakers": ["b"]}))]);
+    calls.extend((0..2).map(|n| vec![echo(n)]));
+    let case = played("garbage_collector", json!({"after": 3}), calls);
+    assert_eq!(
+        comments(&case),
+        [
+            "[hook garbage_collector] Nobody has spoken to these agents for 3 rounds: a. End those that are not needed any \
+          more with terminate."
+        ]
+    );
+}
+
+// A-012 A-107: it fires at every nth round of each agent, and reads the list.
+#[test]
+fn todo_reminder_shows_the_list_at_every_nth_round() {
+    let mut calls = vec![vec![("memory_write", json!({"key": "todo", "value": "- bake"}))]];
+    calls.extend((0..4).map(|n| vec![echo(n)]));
+    let case = played("todo_reminder", json!({"every": 2}), calls);
+    let told = "[hook todo_reminder] The list of things to do was not touched for 2 rounds. Update it with todo_write if it is \
+                old:\n- bake";
+    assert_eq!(comments(&case), [told, told]);
+    let calls = vec![vec![echo(1)], vec![("todo_write", json!({}))], vec![echo(2)]];
+    assert!(comments(&played("todo_reminder", json!({"every": 2}), calls)).is_empty());
+    let calls = (0..10).map(|n| vec![echo(n)]).collect();
+    assert!(
+        comments(&played("todo_reminder", json!({}), calls))[0].contains("There is no list of things to do")
+    );
+}
+
+// A-069: a subtask changes a file that its parent has read.
+#[test]
+fn file_changed_tells_of_another_levels_change() {
+    let play = |options: Value| {
+        let mut case = hooked(
+            builtin("file_changed", options),
+            script(&[
+                (
+                    "go",
+                    vec![
+                        Reply::Calls(vec![("read", json!({}))]),
+                        Reply::Calls(vec![subtask("a")]),
+                        Reply::Calls(vec![echo(1)]),
+                        Reply::Text("Done."),
+                    ],
+                ),
+                ("a", vec![Reply::Calls(vec![("edit", json!({}))]), Reply::Text("ok")]),
+            ]),
+        );
+        let pace = std::rc::Rc::new(Pace::new(0));
+        let mut tools = crate::testing::TestTools::new(&pace, &case.disk);
+        tools.add_versioned(&["read", "edit"]);
+        case.tools = std::rc::Rc::new(tools);
+        case.run()
+    };
+    let told = "[hook file_changed] These files have changed since you saw them: a. Read them again before you build on them.";
+    assert_eq!(comments(&play(json!({}))), [told], "once for each change");
+    assert!(comments(&play(json!({"under": "b/"}))).is_empty());
+}
+
+// A-069 A-076: read-only until a call has succeeded; the copy of a subtask stays read-only.
+#[test]
+fn planning_mode_ends_in_the_parent_alone() {
+    let case = hooked(
+        builtin("planning_mode", json!({"until": "locked"})),
+        script(&[
+            (
+                "go",
+                vec![
+                    Reply::Calls(vec![("write", json!({})), echo(1), subtask("a")]),
+                    Reply::Calls(vec![("locked", json!({}))]),
+                    Reply::Calls(vec![("write", json!({})), subtask("b")]),
+                    Reply::Text("Done."),
+                ],
+            ),
+            (
+                "a",
+                vec![
+                    Reply::Calls(vec![("locked", json!({})), ("write", json!({})), echo(2)]),
+                    Reply::Text("ok"),
+                ],
+            ),
+            ("b", vec![Reply::Calls(vec![("write", json!({"n": 1}))]), Reply::Text("ok")]),
+        ]),
+    )
+    .run();
+    assert_eq!(blocked(&case), ["0.2-0.0h0", "0.2-0.1h0", "0.0h0", "2.1-0.0h0"]);
+    assert_eq!(*case.tools.ran.borrow(), [r#"echo {"n":1}"#, r#"echo {"n":2}"#, "locked {}", "write {}"]);
+    // Without the option nothing ends it.
+    let case =
+        played("planning_mode", json!({}), vec![vec![("locked", json!({}))], vec![("write", json!({}))]]);
+    assert_eq!(blocked(&case), ["1.0h0"]);
+}
+
+// A-068 A-072: the smart one blocks once, then passes.
+#[test]
+fn steelman_blocks_once_then_passes() {
+    let call = |n: u32| Reply::Calls(vec![echo(n)]);
+    let mut script = script(&[("go", vec![call(1), call(2), Reply::Text("Done.")])]);
+    let about = format!("{}\nThis is about one subject alone: taxes.", super::super::steelman::INSTRUCTIONS);
+    script.insert(format!(r#"{about} echo {{"n":1}}"#), vec![verdict("block", "put their view first")]);
+    script.insert(format!(r#"{about} echo {{"n":2}}"#), vec![verdict("allow", "")]);
+    let case = hooked(builtin("steelman", json!({"about": "taxes"})), script).run();
+    assert_eq!(blocked(&case), ["0.0h0"]);
+    assert_eq!(*case.tools.ran.borrow(), [r#"echo {"n":2}"#]);
+}

@@ -1,0 +1,58 @@
+//! The outcomes of model calls and tool calls.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::memory::Overlay;
+use crate::versions::Versions;
+use wire::model::{ModelError, ModelReply};
+use wire::protocol::{Hook, StepStatus};
+
+/// The outcome of a model call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ModelOutcome {
+    Replied(Box<ModelReply>),
+    /// The call failed; `said` keeps the text before the failure.
+    Failed {
+        error: ModelError,
+        said: String,
+    },
+}
+
+/// The outcome of a tool call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ToolEnd {
+    /// The text for the model.
+    pub content: String,
+    #[serde(default)]
+    pub is_error: bool,
+    /// Whether a step of a plan ran out of time or model calls; the content is then its partial result.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The memory writes of the call (or of the whole subtask). The level merges them when the round settles.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub overlay: Overlay,
+    /// The file versions that the call saw.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub versions: Versions,
+    /// The hook that the call made. The level has it from the end of the round on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<Box<Hook>>,
+    #[serde(default)]
+    pub duration_ms: u64,
+}
+
+impl ToolEnd {
+    /// The status of a step of a plan whose call ended so.
+    pub fn status(&self) -> StepStatus {
+        match (self.is_error, self.partial) {
+            (true, _) => StepStatus::Failed,
+            (false, true) => StepStatus::Partial,
+            (false, false) => StepStatus::Completed,
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Asks the hooks of a level: before its model calls, where they may comment, and before its calls, which they may block.
+//!
+//! The loop knows a hook by its [`Judge`]; the rules themselves stand in the room `hooks`. A verdict is journaled with the
+//! state that the hook has from then on, so a run that takes the turn up asks nobody again. A call that has started, or
+//! that a person was asked about, has passed its hooks. Before a model call that has begun, all comments are journaled.
+//!
+//! A guard that gives no verdict blocks, and a commenter that gives none is silent.
+
+use std::rc::Rc;
+
+use futures::future::{Either, LocalBoxFuture, select, try_join_all};
+use futures::pin_mut;
+
+use super::closing::{Scope, foresee};
+use super::level::Level;
+use super::{Halt, Turn};
+use crate::journal::{Commit, Fact, HookSaid};
+use crate::record::PendingCall;
+use crate::record::hooks::OpenHook;
+use crate::record::keys::{LevelPath, call_key, hook_key, work};
+use crate::toolbelt::ToolSpec;
+use wire::model::ToolCall;
+use wire::protocol::{CallStatus, Event, Hook, HookDecision, HookPoint, HookReach};
+
+/// How long a model has for its verdict, in milliseconds of running time.
+pub(crate) const VERDICT_MS: u64 = 20_000;
+/// The longest comment or reason that a model reads, in bytes.
+pub(crate) const MAX_SAID_BYTES: usize = 2_000;
+
+/// A question to a hook.
+pub(crate) struct Asked<'a> {
+    pub(crate) turn: &'a Turn,
+    pub(crate) level: &'a Level,
+    pub(crate) hook: &'a Hook,
+    /// The key of the question.
+    pub(crate) key: &'a str,
+    /// The call that is about to be made, at the point `action`.
+    pub(crate) call: Option<(&'a ToolCall, &'a ToolSpec)>,
+    /// The state of this level's copy; empty at first.
+    pub(crate) state: &'a str,
+}
+
+/// The answer of a hook.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Said {
+    pub(crate) decision: HookDecision,
+    pub(crate) text: String,
+    /// The state from here on, where it changes.
+    pub(crate) state: Option<String>,
+}
+
+impl Said {
+    /// A verdict without a change of state.
+    pub(crate) fn new(decision: HookDecision, text: impl Into<String>) -> Self {
+        Said { decision, text: text.into(), state: None }
+    }
+}
+
+/// The way in which a hook comes to its verdicts.
+#[derive(Clone, Copy)]
+pub(crate) enum Judge {
+    /// By a rule, at once.
+    Rule(&'static dyn Rule),
+    /// By asking a model.
+    Model(&'static dyn Smart),
+}
+
+/// The rule of a hook.
+pub(crate) trait Rule {
+    /// Decides. The error says why there is no verdict.
+    fn judge(&self, asked: &Asked<'_>) -> Result<Said, String>;
+
+    /// The hook as a child level gets it.
+    fn copied(&self, hook: &Hook) -> Hook {
+        hook.clone()
+    }
+}
+
+/// A hook that asks a model.
+pub(crate) trait Smart {
+    /// Asks. The inner error says why there is no verdict.
+    fn ask<'a>(&'a self, asked: &'a Asked<'a>) -> LocalBoxFuture<'a, Result<Result<Said, String>, Halt>>;
+}
+
+/// Asks the hooks of a level before its next model call. Returns whether the level has new comments.
+pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt> {
+    let points = level.points();
+    if points.is_empty() {
+        return Ok(false);
+    }
+    let at = level.step_key();
+    let has_begun = turn.replay.attempts(&at) > 0 || turn.record.borrow().models.contains_key(&at);
+    let is_blank = turn.spec.is_blank() && level.place.depth == 0;
+    if !has_begun && !is_blank {
+        let round = level.newest_round();
+        let concerns = |hook: &Hook| match hook.on {
+            HookPoint::Result => round.iter().any(|(call, ..)| is_watched(hook, &call.name)),
+            HookPoint::Input | HookPoint::Action => true,
+        };
+        let due = |hook: &&Rc<Hook>| points.contains(&hook.on) && concerns(hook);
+        let due: Vec<usize> = (0..level.hooks().len())
+            .filter(|index| level.hooks().get(*index).as_ref().is_some_and(due))
+            .collect();
+        let level = &*level;
+        try_join_all(due.into_iter().map(|index| ask(turn, level, &at, index, None))).await?;
+    }
+    let comments = comments(turn, level, &at);
+    let is_told = !comments.is_empty();
+    level.apply_comments(comments);
+    Ok(is_told)
+}
+
+/// The comments on the calls of the round before a step, in the model's order, then those on the step.
+fn comments(turn: &Turn, level: &Level, at: &str) -> Vec<String> {
+    let record = turn.record.borrow();
+    let calls = level.newest_round().len();
+    let of_calls = level.last_step_key().into_iter();
+    let about = of_calls.flat_map(|step| (0..calls).map(move |index| call_key(&step, index)));
+    let mut comments = Vec::new();
+    for about in about.chain([at.to_owned()]) {
+        let said = record.hooks.on(&about).filter(|said| said.decision == Some(HookDecision::Comment));
+        comments.extend(said.map(|said| format!("[hook {}] {}", said.hook, said.text)));
+    }
+    comments
+}
+
+/// Whether a hook watches calls of this name.
+pub(super) fn is_watched(hook: &Hook, name: &str) -> bool {
+    let is_meant = |pattern: &String| match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning),
+        None => name == pattern,
+    };
+    hook.calls.is_empty() || hook.calls.iter().any(is_meant)
+}
+
+/// Asks one hook about a step or a call, unless the journal has its verdict. Returns whether it blocks.
+pub(super) async fn ask(
+    turn: &Turn,
+    level: &Level,
+    about: &str,
+    index: usize,
+    call: Option<(&ToolCall, &ToolSpec)>,
+) -> Result<bool, Halt> {
+    let Some(hook) = level.hooks().get(index) else { return Ok(false) };
+    let key = hook_key(about, index);
+    let (said, state, open) = {
+        let record = turn.record.borrow();
+        let hooks = &record.hooks;
+        let state = hooks.state(about, index).map(str::to_owned);
+        (hooks.said(&key).cloned(), state, hooks.open.get(&key).cloned())
+    };
+    if let Some(said) = said {
+        return Ok(said.decision == Some(HookDecision::Block));
+    }
+    // A hook that has quit still answers the question that a lost run put to it.
+    let Some(state) = state.or_else(|| open.as_ref().map(|_| String::new())) else { return Ok(false) };
+    turn.check()?;
+    let asked = Asked { turn, level, hook, key: &key, call, state: &state };
+    match (turn.parts.judge)(hook) {
+        Judge::Rule(rule) => turn.note_verdict(&asked, rule.judge(&asked), Commit::default()),
+        Judge::Model(smart) => {
+            let open = match open {
+                Some(open) => open,
+                None => turn.note_question(&asked)?,
+            };
+            let answered = {
+                let asking = smart.ask(&asked);
+                let late = is_late(turn, &open);
+                pin_mut!(late);
+                match select(asking, late).await {
+                    Either::Left((answered, _)) => Some(answered?),
+                    Either::Right(((), asking)) => {
+                        drop(asking);
+                        None
+                    }
+                }
+            };
+            match answered {
+                Some(answered) => turn.note_verdict(&asked, answered, Commit::default()),
+                None => {
+                    let within = LevelPath::hook(&key);
+                    let told = |_: &PendingCall| "the hook's time was over".to_owned();
+                    let cut_off = Scope { within: within.as_str(), told: &told }.close(turn);
+                    let late = format!("it took longer than {} seconds", VERDICT_MS / 1_000);
+                    turn.note_verdict(&asked, Err(late), cut_off)
+                }
+            }
+        }
+    }
+}
+
+/// Completes when a hook's time is over.
+async fn is_late(turn: &Turn, open: &OpenHook) {
+    let until = open.since_ms.saturating_add(VERDICT_MS);
+    loop {
+        let left = until.saturating_sub(turn.elapsed_ms());
+        if left == 0 {
+            return;
+        }
+        turn.ports.clock.sleep(left).await;
+    }
+}
+
+impl Turn {
+    /// The hooks of a child level: copies of its parent's, each with a state of its own.
+    pub(super) fn copied_hooks(&self, parent: &Level, path: &str) -> Vec<Rc<Hook>> {
+        if !work(&format!("{path}0")).has_hooks() {
+            return Vec::new();
+        }
+        let all = parent.hooks().iter().filter(|hook| hook.of == HookReach::All);
+        let copied = |hook: &Rc<Hook>| match (self.parts.judge)(hook) {
+            Judge::Rule(rule) => Rc::new(rule.copied(hook)),
+            Judge::Model(_) => Rc::clone(hook),
+        };
+        all.map(copied).collect()
+    }
+
+    pub(super) fn decides_at_once(&self, hook: &Hook) -> bool {
+        matches!((self.parts.judge)(hook), Judge::Rule(_))
+    }
+
+    /// Journals that a hook is about to ask a model.
+    fn note_question(&self, asked: &Asked<'_>) -> Result<OpenHook, Halt> {
+        let Asked { level, hook, key, .. } = *asked;
+        let place = level.place.clone();
+        let asking = Fact::HookAsked { hook: hook.name.clone(), point: hook.on, place: place.clone() };
+        let entry = self.entry(key, asking);
+        let open = OpenHook { hook: hook.name.clone(), point: hook.on, place, since_ms: entry.elapsed_ms };
+        let event = self.hook_event(key, &open, CallStatus::Start, None);
+        let events = vec![(format!("hook_start:{key}"), event)];
+        self.commit(Commit { entries: vec![entry], events, ..Commit::default() })?;
+        Ok(open)
+    }
+
+    /// Journals a verdict, after what the commit has already. Returns whether it blocks. A rule that has no objection, and
+    /// whose state stays as it is, leaves no trace.
+    fn note_verdict(
+        &self,
+        asked: &Asked<'_>,
+        answered: Result<Said, String>,
+        mut commit: Commit,
+    ) -> Result<bool, Halt> {
+        let Asked { level, hook, key, .. } = *asked;
+        let (failed, cuts_off) = (answered.is_err(), !commit.entries.is_empty());
+        let no_verdict = |why: String| match hook.on {
+            HookPoint::Action => Said::new(HookDecision::Block, format!("it gave no verdict: {why}")),
+            HookPoint::Input | HookPoint::Result => Said::new(HookDecision::Allow, why),
+        };
+        let Said { decision, text, state } = answered.unwrap_or_else(no_verdict);
+        let said = HookSaid {
+            hook: hook.name.clone(),
+            point: hook.on,
+            place: level.place.clone(),
+            decision: Some(decision),
+            text: super::truncated(text, MAX_SAID_BYTES),
+            failed,
+            state: state.filter(|state| state != asked.state),
+        };
+        let blocks = decision == HookDecision::Block;
+        let open = self.record.borrow().hooks.open.get(key).cloned();
+        if open.is_none() && !said.is_told() && said.state.is_none() {
+            return Ok(blocks);
+        }
+        if open.is_some() || said.is_told() {
+            let event = self.hook_event(key, &self.opened(&said, open), CallStatus::End, Some(&said));
+            commit.events.push((format!("hook_end:{key}"), event));
+        }
+        commit.entries.push(self.entry(key, Fact::HookSaid(Box::new(said))));
+        if cuts_off {
+            foresee(self, &mut commit);
+        }
+        self.commit(commit)?;
+        Ok(blocks)
+    }
+
+    /// The question that a verdict answers.
+    fn opened(&self, said: &HookSaid, open: Option<OpenHook>) -> OpenHook {
+        let HookSaid { hook, point, place, .. } = said.clone();
+        open.unwrap_or_else(|| OpenHook { hook, point, place, since_ms: self.elapsed_ms() })
+    }
+
+    /// The event of a question, or of the verdict on it.
+    pub(super) fn hook_event(
+        &self,
+        key: &str,
+        open: &OpenHook,
+        status: CallStatus,
+        said: Option<&HookSaid>,
+    ) -> Event {
+        let record = self.record.borrow();
+        let hook_call_id = self.ids.tool_call(key);
+        Event::HookUpdate {
+            usage: said.and_then(|_| record.usage_below(&hook_call_id)),
+            hook: open.hook.clone(),
+            point: open.point,
+            status,
+            decision: said.and_then(|said| said.decision),
+            text: said.map(|said| said.text.clone()).filter(|text| !text.is_empty()),
+            failed: said.is_some_and(|said| said.failed),
+            tool_call_id: record.judged_call(key, open.point),
+            started_ms: Some(open.since_ms),
+            duration_ms: said.map(|_| self.elapsed_ms().saturating_sub(open.since_ms)),
+            place: open.place.clone(),
+            hook_call_id,
+        }
+    }
+}

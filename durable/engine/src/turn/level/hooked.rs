@@ -1,0 +1,107 @@
+//! The hooks of a level, and their comments among its messages.
+
+use std::rc::Rc;
+
+use super::Level;
+use crate::versions::Versions;
+use wire::model::{Message, ToolCall};
+use wire::protocol::{Hook, HookPoint};
+
+/// The hooks that watch a level, and how far they have come.
+#[derive(Debug, Default)]
+pub(in crate::turn) struct Hooked {
+    hooks: Vec<Rc<Hook>>,
+    /// How many of them the level began with. It has made the others.
+    given: usize,
+    /// The step before whose model call they were asked last.
+    asked_at: Option<u32>,
+    /// The comments at the end of the messages.
+    comments: usize,
+}
+
+impl Hooked {
+    pub(in crate::turn) fn new(hooks: Vec<Rc<Hook>>) -> Self {
+        Hooked { given: hooks.len(), hooks, ..Hooked::default() }
+    }
+
+    /// A model call has its outcome: comments that it got are messages like others.
+    pub(super) fn heard(&mut self) {
+        self.comments = 0;
+    }
+
+    pub(super) fn comments(&self) -> usize {
+        self.comments
+    }
+
+    /// Adds the hooks that calls of a settled round made.
+    pub(super) fn add<'a>(&mut self, made: impl Iterator<Item = &'a Hook>) {
+        self.hooks.extend(made.cloned().map(Rc::new));
+    }
+}
+
+impl Level {
+    /// The hooks that watch the level.
+    pub(crate) fn hooks(&self) -> &[Rc<Hook>] {
+        &self.hooked.hooks
+    }
+
+    /// Those that the level has made itself.
+    pub(crate) fn own_hooks(&self) -> impl Iterator<Item = &Rc<Hook>> {
+        self.hooked.hooks.iter().skip(self.hooked.given)
+    }
+
+    /// The points at which hooks may comment before the next model call. Empty where none does, or all were asked.
+    pub(in crate::turn) fn points(&self) -> Vec<HookPoint> {
+        let hooked = &self.hooked;
+        if hooked.hooks.is_empty() || hooked.asked_at == Some(self.iterations) {
+            return Vec::new();
+        }
+        let input = hooked.asked_at.is_none().then_some(HookPoint::Input);
+        input.into_iter().chain(self.has_new_results().then_some(HookPoint::Result)).collect()
+    }
+
+    /// Takes what hooks say before the next model call.
+    pub(in crate::turn) fn apply_comments(&mut self, comments: Vec<String>) {
+        self.hooked.asked_at = Some(self.iterations);
+        self.hooked.comments = comments.len();
+        for comment in comments {
+            self.digest = self.digest.with(&comment);
+            self.push(Message::User { content: comment.into() });
+        }
+    }
+
+    /// The key of the step before the current one.
+    pub(in crate::turn) fn last_step_key(&self) -> Option<String> {
+        self.iterations.checked_sub(1).map(|last| self.path.step(last))
+    }
+
+    /// The calls of the newest round, each with its result and whether that is an error.
+    pub(crate) fn newest_round(&self) -> Vec<(&ToolCall, &str, bool)> {
+        let made = self.messages.iter().rposition(|message| matches!(**message, Message::Assistant { .. }));
+        let Some((first, results)) = made.and_then(|at| self.messages.get(at..)?.split_first()) else {
+            return Vec::new();
+        };
+        let Message::Assistant { tool_calls, .. } = first.as_ref() else { return Vec::new() };
+        let results = results.iter().filter_map(|message| match message.as_ref() {
+            Message::Tool { content, is_error, .. } => Some((content.as_str(), *is_error)),
+            _ => None,
+        });
+        tool_calls.iter().zip(results).map(|(call, (content, is_error))| (call, content, is_error)).collect()
+    }
+
+    /// Whether a call of this name has succeeded in this turn.
+    pub(crate) fn has_made(&self, name: &str) -> bool {
+        let is_it = |message: &Rc<Message>| matches!(message.as_ref(), Message::Tool { name: made, is_error: false, .. } if made == name);
+        self.messages.iter().skip(self.own_from).any(is_it)
+    }
+
+    /// The versions of files that the level's own calls have seen.
+    pub(crate) fn known_files(&self) -> &Versions {
+        &self.versions
+    }
+
+    /// All messages of the level, those of earlier turns included.
+    pub(super) fn transcript(&self) -> &[Rc<Message>] {
+        &self.messages
+    }
+}

@@ -1,0 +1,132 @@
+//! Hooks: rules that watch an agent. A hook comments on what the agent is told, or blocks what it wants to do.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A hook as it is in force: all its members have been checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Hook {
+    pub name: String,
+    pub on: HookPoint,
+    /// The names of the calls that it watches; a name that ends in `*` stands for all that begin so. Empty: every call.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    /// The rule of a hook that is built in; none where `instructions` say what a model judges by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<String>,
+    /// The options of that rule.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[cfg_attr(test, ts(type = "Record<string, unknown>", optional))]
+    pub options: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    #[serde(default)]
+    pub of: HookReach,
+}
+
+/// The body of `PUT /api/threads/{id}/hooks/{name}`: a built-in hook, or the instructions by which a model judges.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(test, ts(optional_fields))]
+#[serde(default)]
+pub struct NewHook {
+    /// When it is asked. A built-in hook knows.
+    pub on: Option<HookPoint>,
+    /// The names of the calls that it watches; a name that ends in `*` stands for all that begin so. Absent: every call.
+    #[serde(rename = "match")]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_HOOK_CALLS)))]
+    pub calls: Option<Vec<String>>,
+    /// The name of a built-in hook.
+    pub builtin: Option<String>,
+    /// The options of the built-in hook.
+    #[cfg_attr(test, ts(type = "Record<string, unknown> | null", optional))]
+    pub options: Option<BTreeMap<String, Value>>,
+    /// The words by which a model judges; without `builtin`.
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_HOOK_INSTRUCTIONS)))]
+    pub instructions: Option<String>,
+    pub of: Option<HookReach>,
+}
+
+/// The most names of calls that a hook watches, and the longest of them in bytes: tools of MCP servers have long names.
+pub const MAX_HOOK_CALLS: usize = 16;
+pub const MAX_HOOK_CALL_BYTES: usize = 128;
+/// The longest instructions in bytes.
+pub const MAX_HOOK_INSTRUCTIONS: usize = 20_000;
+
+/// The moment at which a hook is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HookPoint {
+    /// Before the first model call of a level: the hook may comment on its input.
+    Input,
+    /// Before each model call that follows results of calls: the hook may comment on them.
+    Result,
+    /// Before a call is made: the hook may block it, or comment on it.
+    #[default]
+    Action,
+}
+
+impl HookPoint {
+    /// The name in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            HookPoint::Input => "input",
+            HookPoint::Result => "result",
+            HookPoint::Action => "action",
+        }
+    }
+}
+
+/// The levels that a hook watches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HookReach {
+    /// The agent that the user talks to.
+    Main,
+    /// Subtasks, steps of plans and other agents as well: each has a copy with a state of its own.
+    #[default]
+    All,
+}
+
+/// The verdict of a hook.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HookDecision {
+    /// It has no objection and says nothing.
+    #[default]
+    Allow,
+    /// The call is not made; the model reads why.
+    Block,
+    /// The model reads its text before the next model call.
+    Comment,
+    /// It has no objection, and is not asked again in this level.
+    Quit,
+}
+
+/// The part of a node of the execution tree that only hooks have.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct TreeHook {
+    pub point: HookPoint,
+    /// Absent if the end of its turn or step cut the hook off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<HookDecision>,
+    /// The hook gave no verdict: it was lost, late, or not understood.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub failed: bool,
+    /// The call that the hook was asked about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
