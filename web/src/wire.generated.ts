@@ -305,11 +305,7 @@ depth: number, } | { "type": "hook_update", hook_call_id: string, hook: string, 
 /**
  * At the end. Absent there if the end of its turn or step cut the hook off.
  */
-decision?: HookDecision | null, 
-/**
- * The comment, or the reason.
- */
-text?: string | null, 
+decision?: HookDecision | null, text?: string | null, 
 /**
  * The hook gave no verdict. One that may block has blocked the call.
  */
@@ -317,15 +313,7 @@ failed?: boolean,
 /**
  * The call that the hook was asked about.
  */
-tool_call_id?: string | null, 
-/**
- * The turn's running time when the hook was asked, in milliseconds.
- */
-started_ms?: number | null, duration_ms?: number | null, 
-/**
- * At the end: the usage of its model calls.
- */
-usage?: ModelCost | null, 
+tool_call_id?: string | null, started_ms?: number | null, duration_ms?: number | null, usage?: ModelCost | null, 
 /**
  * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
  */

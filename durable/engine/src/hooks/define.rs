@@ -86,7 +86,8 @@ fn check_options(builtin: &Builtin, options: &BTreeMap<String, Value>) -> Result
         let field = format!("options.{name}");
         let Some(Choice { kind, .. }) = builtin.options.iter().find(|known| known.name == name) else {
             let names: Vec<&str> = builtin.options.iter().map(|known| known.name).collect();
-            return Err(ApiError::field(field, format!("the options are: {}", names.join(", "))));
+            // The refusal may be told to a caller without a credential: it repeats no word of the definition.
+            return Err(ApiError::field("options", format!("the options are: {}", names.join(", "))));
         };
         match kind {
             Kind::Count if value.as_u64().is_some_and(|count| (1..=MAX_COUNT).contains(&count)) => {}

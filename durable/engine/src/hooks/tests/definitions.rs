@@ -26,13 +26,13 @@ fn each_mistake_names_its_member() {
         (json!({"instructions": "x", "on": "action", "match": vec!["x"; 17]}), "match"),
         (json!({"builtin": "unknown"}), "builtin"),
         (json!({"builtin": "loop_guard", "on": "result"}), "on"),
-        (json!({"builtin": "loop_guard", "options": {"most": 3}}), "options.most"),
+        (json!({"builtin": "loop_guard", "options": {"most": 3}}), "options"),
         (json!({"builtin": "loop_guard", "options": {"times": 0}}), "options.times"),
         (json!({"builtin": "loop_guard", "options": {"times": 1_001}}), "options.times"),
         (json!({"builtin": "loop_guard", "options": {"times": "3"}}), "options.times"),
         (json!({"builtin": "planning_mode", "options": {"until": " "}}), "options.until"),
         (json!({"builtin": "planning_mode", "options": {"until": "x".repeat(501)}}), "options.until"),
-        (json!({"builtin": "planning_mode", "options": {"is_copy": true}}), "options.is_copy"),
+        (json!({"builtin": "planning_mode", "options": {"is_copy": true}}), "options"),
     ] {
         assert_eq!(read(definition.clone()), Err(field.to_owned()), "{definition}");
     }
