@@ -11,7 +11,7 @@ const sources: Record<string, string> = import.meta.glob(["./**/*.{ts,tsx}", "!.
 });
 
 /** Attributes whose values only code reads. Any other attribute may be read by a person. */
-const TECHNICAL = /^(aria-(controls|current|describedby|expanded|haspopup|hidden|labelledby|live)|auto(Complete|Capitalize)|className|data-.*|dir|enterKeyHint|fill|focusable|height|href|html[Ff]or|id|inputMode|key|d|name|place|popover|preload|rel|role|scope|stroke.*|target|testId|tone|type|value|viewBox|width|chat|transform|[cr][xy]?|x|y|loading|display|open)$/;
+const TECHNICAL = /^(aria-(busy|controls|current|describedby|expanded|haspopup|hidden|labelledby|live)|auto(Complete|Capitalize)|className|data-.*|dir|enterKeyHint|fill|focusable|height|href|html[Ff]or|id|inputMode|key|d|name|place|popover|preload|rel|role|scope|stroke.*|target|testId|tone|type|value|viewBox|width|chat|transform|[cr][xy]?|x|y|loading|display|open)$/;
 
 /** A word of a sentence: letters, beginning with a capital, or two words with a space between. */
 const PROSE = /^\p{Lu}\p{Ll}+[.…:]?$|\p{L}{2,}[,.:;…]? \p{L}+/u;

@@ -1,9 +1,13 @@
-// A call's arguments and its result, in an open card.
+// A call's arguments and its result, or the verdict of a hook, in an open card.
 
 import { en } from "../en";
 import { features } from "../feature";
+import { shareText } from "../turn/status";
 import { isDenied, type ToolEntry } from "../turn/view";
 import { argFields } from "./gist";
+import { failed } from "./hooks/en";
+import { WrittenResult } from "./ToolCallCard";
+import { useTurnFrame } from "./TurnContext";
 
 export function ToolArgs({ call }: { call: ToolEntry }) {
   const fields = argFields(call.args);
@@ -55,6 +59,27 @@ export function ToolResult({ call }: { call: ToolEntry }) {
         <pre className="tool-result" tabIndex={0} dir="auto">
           {cut ? `${result.slice(0, RESULT_CHARS)}…` : result}
         </pre>
+      )}
+    </>
+  );
+}
+
+/** The verdict of a hook, its words, and its share of the turn. */
+export function HookVerdict({ call }: { call: ToolEntry }) {
+  const { tokens } = useTurnFrame();
+  const { hook } = call;
+  return (
+    <>
+      {hook?.decision && (
+        <p className="tool-none" data-testid="hook-verdict">
+          {!hook.failed ? en.card.hookSaid[hook.decision] : hook.decision === "block" ? failed.block : failed.allow}
+        </p>
+      )}
+      {call.result && <WrittenResult text={call.result} />}
+      {call.usage && (
+        <p className="tool-share" data-testid="share">
+          {shareText(call.usage, tokens)}
+        </p>
       )}
     </>
   );

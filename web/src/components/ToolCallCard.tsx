@@ -9,7 +9,7 @@ import { useOpen } from "../state/expansion";
 import { callDetails } from "../state/parts";
 import { childrenOf, type Outline } from "../turn/outline";
 import { compact, shareText } from "../turn/status";
-import { isDenied, isSubtask, type HookVerdict, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
+import { isDenied, isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
 import { Clamp } from "./Clamp";
 import { Disclosure } from "./Disclosure";
 import { Elapsed } from "./Elapsed";
@@ -59,7 +59,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         <span className="tool-name" dir="auto" data-code={card ? undefined : call.title === null}>
           {card?.title ?? call.title ?? (call.hook ? en.card.hook(call.name) : call.name)}
         </span>
-        <Gist words={wordsOf(call, card, open)} result={open || card ? "" : resultGist(call)} />
+        <Gist words={card ? card.gist(open) : call.hook?.decision ? en.card.hookSaid[call.hook.decision] : argsGist(call)} result={open || card ? "" : resultGist(call)} />
         <span className="tool-meta">
           {card ? card.meta : subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
@@ -71,7 +71,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
       </button>
       {open && (
         <div id={bodyId} className="tool-body">
-          {card?.body ?? (call.hook ? <HookBody call={call} /> : subtask ? <SubtaskBody call={call} outline={outline} /> : <CallBody call={call} />)}
+          {card?.body ?? (call.hook ? <Details call={call} type="hook" /> : subtask ? <SubtaskBody call={call} outline={outline} /> : <CallBody call={call} />)}
           {call.decision && call.decision !== "deny" && (
             <p className="tool-none" data-testid="decision">
               {en.card.decided[call.decision]}
@@ -82,34 +82,6 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
     </article>
   );
 });
-
-/** A card in a few words: the feature's own, the verdict of a hook, or the arguments. */
-function wordsOf(call: ToolEntry, card: Card | null, open: boolean): string {
-  if (card) return card.gist(open);
-  return call.hook ? verdictOf(call.hook) : argsGist(call);
-}
-
-function verdictOf({ decision, failed }: HookVerdict): string {
-  if (decision === null) return "";
-  return failed ? en.card.hookFailed[decision === "block" ? "block" : "allow"] : en.card.hookSaid[decision];
-}
-
-function HookBody({ call }: { call: ToolEntry }) {
-  const { tokens } = useTurnFrame();
-  return (
-    <>
-      <p className="tool-none" data-testid="hook-verdict">
-        {call.hook && verdictOf(call.hook)}
-      </p>
-      {call.result && <WrittenResult text={call.result} />}
-      {call.usage && (
-        <p className="tool-share" data-testid="share">
-          {shareText(call.usage, tokens)}
-        </p>
-      )}
-    </>
-  );
-}
 
 /** The features never change, so each drawing calls the same hooks. */
 function useFeaturesCard(call: ToolEntry, outline: Outline): Card | null {
@@ -196,7 +168,7 @@ function isProse(call: ToolEntry): boolean {
   return call.status === "done" && !/^\s*([[{]|$)/.test(call.result ?? "");
 }
 
-function WrittenResult({ text }: { text: string }) {
+export function WrittenResult({ text }: { text: string }) {
   return (
     <Clamp growing={false}>
       <Markdown text={text} />
@@ -204,9 +176,10 @@ function WrittenResult({ text }: { text: string }) {
   );
 }
 
-/** Arguments and result are a part of the page: most cards stay folded. */
-function Details({ call, type }: { call: ToolEntry; type: "arguments" | "result" }) {
+/** Arguments, result and verdict are a part of the page: most cards stay folded. */
+function Details({ call, type }: { call: ToolEntry; type: "arguments" | "result" | "hook" }) {
   const details = callDetails.use();
   if (!details) return <div aria-busy="true" />;
-  return type === "result" ? <details.ToolResult call={call} /> : <details.ToolArgs call={call} />;
+  const Part = { result: details.ToolResult, arguments: details.ToolArgs, hook: details.HookVerdict }[type];
+  return <Part call={call} />;
 }

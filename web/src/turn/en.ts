@@ -74,7 +74,6 @@ export const card = {
   },
   hook: (name: string) => `Hook ${name}`,
   hookSaid: { allow: "no objection", block: "blocked the call", comment: "commented", quit: "no objection, and done" },
-  hookFailed: { allow: "gave no verdict", block: "gave no verdict, so the call was blocked" },
   emptyResult: "empty",
   unfinished: "It did not finish.",
   instructions: "Instructions",

@@ -182,26 +182,9 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
 
 /** A hook is an entry like a call. One that asks no model has an end alone. */
 function withHook(entries: TurnEntry[], event: HookUpdateEvent): TurnEntry[] {
-  const at = entries.findLastIndex((entry) => entry.id === event.hook_call_id);
-  const isOver = event.status === "end";
-  const hook: ToolEntry = {
-    kind: "tool",
-    id: event.hook_call_id,
-    parentId: event.parent_id ?? null,
-    depth: event.depth ?? 0,
-    name: event.hook,
-    title: null,
-    status: !isOver ? "running" : event.failed ? "error" : "done",
-    args: null,
-    result: event.text ?? null,
-    startedMs: event.started_ms ?? null,
-    durationMs: event.duration_ms ?? null,
-    usage: event.usage ?? null,
-    sources: [],
-    decision: null,
-    hook: { decision: event.decision ?? null, failed: event.failed ?? false },
-  };
-  return at === -1 ? [...entries, hook] : entries.with(at, hook);
+  const { hook_call_id: id, hook: name, text: result = null, failed = false, decision = null } = event;
+  const call = { ...event, type: "tool_call_update" as const, tool_call_id: id, name, result, is_error: failed, decision: null };
+  return withToolCall(entries, call).map((entry) => (entry.id === id ? { ...entry, hook: { decision, failed } } : entry));
 }
 
 /** Nearly the count of the service. The service leaves out calls that it refuses; their events look like others. */

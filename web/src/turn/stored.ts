@@ -162,7 +162,7 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
       usage: node.usage ?? null,
       sources: [],
       decision: node.decision ?? null,
-      ...(node.hook ? { hook: { decision: node.hook.decision ?? null, failed: node.hook.failed ?? false } } : {}),
+      ...(node.hook && { hook: { decision: null, failed: false, ...node.hook } }),
     };
   });
 }

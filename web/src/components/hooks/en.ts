@@ -1,0 +1,6 @@
+// The words of hooks, in open cards.
+
+export const failed = {
+  block: "gave no verdict, so the call was blocked",
+  allow: "gave no verdict",
+};
