@@ -1,4 +1,4 @@
-//! Turns that a scripted model has played, recorded and replayed. The twelve records of real turns (`tests/records`) are
+//! Turns that a scripted model has played, recorded and replayed. The thirteen records of real turns (`tests/records`) are
 //! replayed as well.
 //!
 //! Issue 20, 1. A-099
@@ -145,6 +145,30 @@ fn shapes() -> Vec<Shape> {
                     ("d", below("D.")),
                 ];
                 Case::seeded(script(&levels), seed)
+            },
+            None,
+        ),
+        (
+            "hooks",
+            |seed| {
+                let says = |said| vec![Reply::Calls(vec![("finish_subtask", said)])];
+                let echo = || Reply::Calls(vec![("echo", json!({})), ("write", json!({}))]);
+                let levels = [
+                    ("go", vec![echo(), Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
+                    ("a", vec![echo(), Reply::Text("A.")]),
+                    ("greet ", says(json!({"decision": "comment", "text": "so"}))),
+                    ("guard write {}", says(json!({"decision": "block", "text": "so"}))),
+                    ("lost echo {}", vec![Reply::Fail("", ModelErrorKind::Overloaded)]),
+                ];
+                let hooks = json!([
+                    {"name": "greeter", "on": "input", "of": "main", "instructions": "greet"},
+                    {"name": "guard", "on": "action", "match": ["write"], "instructions": "guard"},
+                    {"name": "lost", "on": "action", "match": ["echo"], "instructions": "lost"},
+                    {"name": "todo", "builtin": "todo_reminder", "options": {"every": 1}},
+                ]);
+                let mut case = Case::seeded(script(&levels), seed);
+                case.setting.hooks = engine::hooks::from_variable(&hooks.to_string()).unwrap();
+                case
             },
             None,
         ),
@@ -362,11 +386,11 @@ fn a_record_that_is_not_whole_is_not_replayed() {
 
 /// Records that real turns have left behind, in each shape (`tests/e2e/records.rs` writes them).
 #[test]
-fn twelve_recorded_turns_go_as_they_went() {
+fn thirteen_recorded_turns_go_as_they_went() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/records");
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    assert_eq!(files.len(), 12);
+    assert_eq!(files.len(), 13);
     for file in files {
         let record = Record::read(&fs::read_to_string(&file).unwrap()).unwrap();
         let replayed = replayed(&record);

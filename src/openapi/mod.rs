@@ -16,8 +16,9 @@ mod records;
 
 use serde_json::{Value, json};
 use wire::protocol::{
-    ApprovalList, Cancelled, ErrorCode, KeyList, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
-    SentContent, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
+    ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList, KeyList, MAX_HOOK_NAME,
+    MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey, SentContent, Taken, ThreadDetail, ThreadList,
+    UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -84,6 +85,11 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         }
         Route::Approvals { .. } => row.in_thread().gives::<ApprovalList>(200),
         Route::WithdrawApproval { .. } => row.in_thread().gives_nothing("It is withdrawn."),
+        Route::Hooks { .. } => row.in_thread().gives::<HookList>(200),
+        Route::PutHook { .. } => {
+            row.in_thread().gives::<Hook>(200).refuses(&[E::InvalidRequest, E::TooManyHooks])
+        }
+        Route::DeleteHook { .. } => row.in_thread().gives_nothing("It is gone.").refuses(&[E::InvalidRequest]),
         Route::Queue { .. } | Route::HoldQueue { .. } => row.in_thread().gives::<MessageQueue>(200),
         Route::EditQueued { .. } => {
             row.in_thread().gives::<MessageQueue>(200).refuses(&[E::QueuedMessageNotFound, E::MessageBegun])
@@ -128,6 +134,10 @@ fn path_parameter(name: &str) -> Parameter {
             "The `approval_id` of the request; to withdraw an approval, its tool.",
             json!({ "type": "string" }),
         ),
+        "hook" => {
+            let schema = json!({ "type": "string", "maxLength": MAX_HOOK_NAME, "pattern": HOOK_NAME });
+            Parameter::path(name, "The hook's name.", schema)
+        }
         "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
         "task" => Parameter::path(name, "The task's id.", json!({ "type": "string" })),
         "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),

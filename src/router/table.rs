@@ -2,7 +2,7 @@
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
 use wire::protocol::{
-    Approval, ChatRequest, NewKey, QueueChange, QueuedChange, SignIn, ThreadChange, ToolResult,
+    Approval, ChatRequest, NewHook, NewKey, QueueChange, QueuedChange, SignIn, ThreadChange, ToolResult,
 };
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
@@ -169,6 +169,12 @@ routes! {
     /// Withdraws a lasting approval, named by its tool. From the thread's next turn on the service asks about the tool
     /// again.
     Delete "/api/threads/{}/approvals/{}" => WithdrawApproval(id, approval), Needs(Write), Nothing;
+    /// Lists a thread's hooks, in the order in which they are asked, and the operator's.
+    Get "/api/threads/{}/hooks" => Hooks(id), Needs(Read), Nothing;
+    /// Puts a hook, in place of the one with its name or behind all. It watches the thread's turns from the next one on.
+    Put "/api/threads/{}/hooks/{}" => PutHook(id, hook), Needs(Write), json::<NewHook>();
+    /// Deletes a hook. It watches the thread's turns no more from the next one on.
+    Delete "/api/threads/{}/hooks/{}" => DeleteHook(id, hook), Needs(Write), Nothing;
     /// Lists the messages that wait for their turn, in their order.
     Get "/api/threads/{}/queue" => Queue(id), Needs(Read), Nothing;
     /// Holds the queue, or lets it go on. While a queue is held, no message of it starts its turn.

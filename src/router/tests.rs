@@ -34,6 +34,8 @@ fn every_route_is_found_by_its_method_and_path() {
     let results = format!("{thread}/tool_results");
     let approval = format!("{thread}/approvals/a_1");
     let approvals = format!("{thread}/approvals");
+    let hooks = format!("{thread}/hooks");
+    let hook = format!("{hooks}/guard");
     let queue = format!("{thread}/queue");
     let queued = format!("{queue}/m1");
     let table: Vec<(&str, &str, Route)> = vec![
@@ -57,6 +59,9 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", &approval, Route::Approval { id, approval: "a_1" }),
         ("GET", &approvals, Route::Approvals { id }),
         ("DELETE", &approval, Route::WithdrawApproval { id, approval: "a_1" }),
+        ("GET", &hooks, Route::Hooks { id }),
+        ("PUT", &hook, Route::PutHook { id, hook: "guard" }),
+        ("DELETE", &hook, Route::DeleteHook { id, hook: "guard" }),
         ("GET", &queue, Route::Queue { id }),
         ("PATCH", &queue, Route::HoldQueue { id }),
         ("PATCH", &queued, Route::EditQueued { id, message: "m1" }),

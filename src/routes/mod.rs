@@ -29,9 +29,10 @@ use std::future::ready;
 #[cfg(any(feature = "files", feature = "knowledge"))]
 use std::mem::take;
 
+use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use wire::protocol::{QueueChange, QueuedChange, ThreadCommand};
+use wire::protocol::{NewHook, QueueChange, QueuedChange, ThreadCommand};
 
 use self::credentials::Caller;
 use crate::auth::scope::Access;
@@ -90,6 +91,15 @@ fn answering<'a>(
         Route::Approvals { id } => ask(caller.owner()?, id, ThreadCommand::Approvals),
         Route::WithdrawApproval { id, approval } => {
             ask(caller.owner()?, id, ThreadCommand::WithdrawApproval { tool: approval.to_owned() })
+        }
+        Route::Hooks { id } => ask(caller.owner()?, id, ThreadCommand::Hooks),
+        Route::PutHook { id, hook } => {
+            let hook = Box::new(hooks::define(hook, NewHook::parse(body)?)?);
+            ask(caller.owner()?, id, ThreadCommand::PutHook { hook })
+        }
+        Route::DeleteHook { id, hook } => {
+            hooks::check_name(hook)?;
+            ask(caller.owner()?, id, ThreadCommand::DeleteHook { name: hook.to_owned() })
         }
         Route::Queue { id } => ask(caller.owner()?, id, ThreadCommand::Queue),
         Route::HoldQueue { id } => {

@@ -13,6 +13,7 @@ import { early, errors } from "./suites/errors.mjs";
 import { collections } from "./suites/collections.mjs";
 import { files } from "./suites/files.mjs";
 import { demo, grown, narrow } from "./suites/first.mjs";
+import { hooks } from "./suites/hooks.mjs";
 import { keys, models, themes, touch } from "./suites/keys.mjs";
 import { limits } from "./suites/limits.mjs";
 import { lines } from "./suites/lines.mjs";
@@ -38,7 +39,7 @@ import { versions } from "./suites/versions.mjs";
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
   safety, access, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
-  collections, projects, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
+  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
 };
 
 /** Suites that measure how fast the page is: they run alone. */

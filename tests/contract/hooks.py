@@ -30,6 +30,7 @@ BEYOND_SCHEMAS = [
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
+    ("PutHook", r"on|match|builtin|options(\..+)?|instructions|reads", "a built-in hook has its own options, every other one instructions and a point"),
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
     ("Threads|Messages|Records|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
@@ -128,8 +129,15 @@ def the_project():
     return ONCE["project"]
 
 
+def with_hook():
+    known = thread()
+    hook = {"builtin": "loop_guard", "options": {"times": 9}}
+    requests.put(f"{URL}/api/threads/{known['id']}/hooks/guard", json=hook, headers=KEY, timeout=30).raise_for_status()
+    return known | {"hook": "guard"}
+
+
 def everything():
-    return with_workspace() | with_document() | with_file() | {"approval": "ui_erase"}
+    return with_workspace() | with_document() | with_file() | {"approval": "ui_erase", "hook": "guard"}
 
 
 def waiting(tool):
@@ -152,6 +160,8 @@ MAKE = {
     "DeleteThread": thread,
     "ToolResults": lambda: waiting("ui_open"),
     "Approval": lambda: waiting("ui_erase"),
+    "Hooks": with_hook,
+    "DeleteHook": with_hook,
     "Queue": queued,
     "HoldQueue": queued,
     "EditQueued": queued,

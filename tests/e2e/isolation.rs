@@ -53,6 +53,8 @@ impl Owner {
         let body = json!({ "thread_id": thread, "content": case.said("First", ""), "memory_enabled": true });
         case.chat_with(&body).await;
         let memory = id_of(&case.client.read("/api/memories").await["memories"][0]);
+        let hook = json!({ "builtin": "spawn_limit", "options": { "most": 9 } });
+        case.client.put(&format!("/api/threads/{thread}/hooks/guard"), &hook).await.expect(200).await;
         let new = json!({ "name": "Mine", "description": "d", "template_id": "template_blank" });
         case.script("project", [call("create_project", new), text("There.")]).await;
         let context = json!({ "context_type": "project_create" });
@@ -80,9 +82,11 @@ impl Owner {
     }
 
     /// The lists that must stay as they are.
-    async fn lists(&self) -> [Value; 2] {
+    async fn lists(&self) -> [Value; 3] {
         let documents = format!("/api/collections/{}/documents", self.ids.collection);
-        [self.case.client.read("/api/memories").await, self.case.client.read(&documents).await]
+        let hooks = format!("/api/threads/{}/hooks", self.ids.thread);
+        let client = &self.case.client;
+        [client.read("/api/memories").await, client.read(&documents).await, client.read(&hooks).await]
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Issue 20, 1. A-099
 //!
-//! `ESPALIER_WRITE_RECORDS=1` writes the twelve records anew that the tests of `espalier-replay` replay.
+//! `ESPALIER_WRITE_RECORDS=1` writes the thirteen records anew that the tests of `espalier-replay` replay.
 
 mod kept;
 
@@ -295,4 +295,43 @@ async fn a_version_and_the_turn_beside_it_are_recorded() {
         assert_eq!(earlier, [session(&one, "turn_id")]);
     }
     assert_eq!(listed(&case.client, &beside).await.len(), 3);
+}
+
+// Issue 20, section 3: the verdicts of hooks are in the record, so a replay asks nobody.
+#[tokio::test]
+async fn a_turn_with_hooks_is_recorded() {
+    let case = Case::new().await;
+    case.script("before", [text("Yes?")]).await;
+    let before = case.chat_with(&json!({ "content": case.said("Hello", "before") })).await;
+    let thread = session(&before, "thread_id").to_owned();
+    let hooks = [
+        (
+            "sums",
+            json!({ "on": "action", "match": ["calculate"], "instructions": "No sums.", "reads": ["spent"] }),
+        ),
+        (
+            "reader",
+            json!({ "on": "result", "match": ["memory_write"], "instructions": "Say what is missing." }),
+        ),
+        ("loops", json!({ "builtin": "loop_guard", "match": ["current_time"], "options": { "times": 2 } })),
+    ];
+    for (name, hook) in hooks {
+        case.client.put(&format!("/api/threads/{thread}/hooks/{name}"), &hook).await.expect(200).await;
+    }
+    let verdict =
+        |decision: &str, words: &str| call("finish_subtask", json!({ "decision": decision, "text": words }));
+    let note = call("memory_write", json!({ "key": "spent", "value": case.said("", "reads") }));
+    let sum = ("calculate", json!({ "expression": format!("1+1 # {}", case.said("", "judge")) }));
+    let now = || ("current_time", json!({}));
+    case.script("", [note, calls([sum, now()]), calls([now()]), text("Enough.")]).await;
+    case.script("reads", [verdict("comment", "The date is missing.")]).await;
+    case.script("judge", [verdict("block", "no sums here")]).await;
+    let mut body = case.says("Count.");
+    body["thread_id"] = json!(thread);
+    let events = case.chat_with(&body).await;
+    let said = events.iter().filter(|event| event.is("hook_update", &[("status", "end")]));
+    let said: Vec<(&str, &str)> = said.map(|end| (end.text("hook"), end.text("decision"))).collect();
+    assert_eq!(said, [("reader", "comment"), ("sums", "block"), ("loops", "block")]);
+    let (_, replayed) = recorded(&case, "hooked", &events).await;
+    assert_eq!(replayed.model_calls, 6);
 }

@@ -370,6 +370,74 @@ export type HookDecision = "allow" | "block" | "comment" | "quit";
 export type HookPoint = "input" | "result" | "action";
 
 /**
+ * The levels that a hook watches.
+ */
+export type HookReach = "main" | "all";
+
+/**
+ * A hook as it is in force: all its members have been checked.
+ */
+export type Hook = { name: string, on: HookPoint, 
+/**
+ * The names of the calls that it watches; a name that ends in `*` stands for all that begin so. Empty: every call.
+ */
+match?: Array<string>, 
+/**
+ * The rule of a hook that is built in; none where `instructions` say what a model judges by.
+ */
+builtin?: string | null, 
+/**
+ * The options of that rule.
+ */
+options?: Record<string, unknown> | undefined, instructions?: string | null, 
+/**
+ * The keys of the turn's memory that the model of a hook with instructions reads.
+ */
+reads?: Array<string>, of: HookReach, };
+
+/**
+ * The body of `PUT /api/threads/{id}/hooks/{name}`: a built-in hook, or the instructions by which a model judges.
+ */
+export type NewHook = { 
+/**
+ * When it is asked. A built-in hook knows.
+ */
+on?: HookPoint, 
+/**
+ * The names of the calls that it watches; a name that ends in `*` stands for all that begin so. Absent: every call.
+ */
+match?: Array<string>, 
+/**
+ * The name of a built-in hook.
+ */
+builtin?: string, 
+/**
+ * The options of the built-in hook.
+ */
+options?: Record<string, unknown> | null, 
+/**
+ * The words by which a model judges; without `builtin`.
+ */
+instructions?: string, 
+/**
+ * The keys of the turn's memory that the model reads; with `instructions`.
+ */
+reads?: Array<string>, of?: HookReach, };
+
+/**
+ * The hooks of a thread.
+ */
+export type HookList = { 
+/**
+ * Those of the thread, in the order in which they are asked.
+ */
+hooks: Array<Hook>, 
+/**
+ * The operator's, which are asked first and which nobody removes; without their instructions and options.
+ */
+operators: Array<Hook>, };
+
+/**
  * The start or the end of a call.
  */
 export type CallStatus = "start" | "end";

@@ -14,6 +14,7 @@ export type {
   ExecutionTree,
   FinishReason,
   HookDecision,
+  HookList,
   LeftUndone,
   MessageList,
   MessageQueue,

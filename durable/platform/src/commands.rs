@@ -262,7 +262,7 @@ impl Thread {
     /// The tools that a person allowed in this thread for good.
     pub fn approvals(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let names = self.store.approved_tools()?.into_iter();
+        let names = self.store.rules()?.approved.into_iter();
         json_response(&ApprovalList { approvals: names.map(|name| StandingApproval { name }).collect() })
     }
 

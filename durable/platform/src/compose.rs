@@ -15,8 +15,8 @@ use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
-    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, ModeProfile, Owner,
-    Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, Hook, ModeProfile,
+    Owner, Plan, StoredMessage,
 };
 
 use super::adapters::{self, Offered, Retrieved};
@@ -62,6 +62,8 @@ pub struct Frame<'a> {
     pub client_tools: &'a [ClientTool],
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
+    /// The hooks of the thread.
+    pub hooks: Vec<Hook>,
     /// The MCP servers, and their offers.
     pub mcp: &'a Offered,
     pub history_until: i64,
@@ -109,7 +111,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         reviewers: other(Role::Quality),
         routed,
         summaries: summaries(&thread.deployment, &limits, other(Role::Speed))?,
-        hooks: hooks.all.clone(),
+        // The operator's are asked first.
+        hooks: hooks.all.iter().chain(&frame.hooks).cloned().collect(),
         agent_hooks,
         ..setting(frame, &limits, has_tools, draft)
     };

@@ -38,6 +38,8 @@ mod faults;
 #[cfg(target_arch = "wasm32")]
 mod fetch;
 #[cfg(target_arch = "wasm32")]
+mod hooks;
+#[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]
 pub mod object;

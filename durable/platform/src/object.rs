@@ -94,6 +94,9 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         }
         ThreadCommand::Approvals => thread.approvals(&owner),
         ThreadCommand::WithdrawApproval { tool } => thread.withdraw_approval(&owner, &tool),
+        ThreadCommand::Hooks => thread.hooks(&owner),
+        ThreadCommand::PutHook { hook } => thread.put_hook(&owner, *hook),
+        ThreadCommand::DeleteHook { name } => thread.delete_hook(&owner, &name),
         ThreadCommand::Sent { message_id } => thread.sent(&owner, &message_id),
         ThreadCommand::Queue => thread.list_queue(&owner),
         ThreadCommand::HoldQueue { held } => thread.hold_queue(&owner, held),

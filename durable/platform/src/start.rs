@@ -1,7 +1,6 @@
 //! The start of a turn that was admitted: one synchronous transaction. Nothing here awaits, so no other request of the
 //! thread runs between the look at it, the charge and the start.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use uuid::{NoContext, Timestamp, Uuid};
@@ -9,7 +8,7 @@ use uuid::{NoContext, Timestamp, Uuid};
 use crate::storage::StoreError;
 use crate::storage::keys::Keys;
 use crate::storage::outgoing::Outgoing;
-use crate::storage::thread::ThreadMeta;
+use crate::storage::thread::{Rules, ThreadMeta};
 use crate::storage::turn::{TurnRow, TurnStatus};
 use engine::journal::History;
 use engine::ports::Ports;
@@ -148,6 +147,7 @@ impl Thread {
         before: &Before<'a>,
     ) -> Result<compose::Frame<'a>, ApiError> {
         let request = ask.request;
+        let Rules { approved, hooks } = if opening.is_new { Rules::default() } else { self.store.rules()? };
         Ok(compose::Frame {
             owner: ask.owner,
             retrieved: before.retrieved,
@@ -165,7 +165,8 @@ impl Thread {
             browser: request.browser_context.as_ref(),
             draft: if opening.is_new { None } else { self.store.draft(&opening.standing.path)? },
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
-            approved: if opening.is_new { BTreeSet::new() } else { self.store.approved_tools()? },
+            approved,
+            hooks,
             mcp: before.offered,
             history_until: opening.history_until,
             grant: before.grant,

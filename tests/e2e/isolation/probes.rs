@@ -70,7 +70,7 @@ pub fn probes() -> Vec<Probe> {
     let (turn, result) =
         (json!({ "turn_id": "{turn}" }), json!({ "tool_call_id": "{turn}", "result": "done" }));
     let (held, words) = (json!({ "held": false }), json!({ "content": "Mine now" }));
-    let text = json!("A document.");
+    let (hook, text) = (json!({ "builtin": "loop_guard" }), json!("A document."));
     let rows = [
         ("GET /api/threads/{}", "/api/threads/{thread}", NULL),
         ("PATCH /api/threads/{}", "/api/threads/{thread}", title),
@@ -83,6 +83,9 @@ pub fn probes() -> Vec<Probe> {
         ("POST /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/{turn}", approve),
         ("GET /api/threads/{}/approvals", "/api/threads/{thread}/approvals", NULL),
         ("DELETE /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/ui_erase", NULL),
+        ("GET /api/threads/{}/hooks", "/api/threads/{thread}/hooks", NULL),
+        ("PUT /api/threads/{}/hooks/{}", "/api/threads/{thread}/hooks/guard", hook),
+        ("DELETE /api/threads/{}/hooks/{}", "/api/threads/{thread}/hooks/guard", NULL),
         ("GET /api/threads/{}/queue", "/api/threads/{thread}/queue", NULL),
         ("PATCH /api/threads/{}/queue", "/api/threads/{thread}/queue", held),
         ("PATCH /api/threads/{}/queue/{}", "/api/threads/{thread}/queue/{turn}", words.clone()),

@@ -4,7 +4,7 @@
 
 use espalier_replay::Record;
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::stored::{d1_at, eventually, object_at};
+use espalier_test_support::stored::{d1_at, eventually, object_at, r2_keys_at};
 use espalier_test_support::{Case, Client, Value, env, http, json, new_id, stored, text};
 
 use super::{listed, path, session};
@@ -183,4 +183,37 @@ async fn records_wait_for_an_r2_that_refuses_and_the_oldest_goes_when_they_are_t
         left.is_empty().then_some(())
     })
     .await;
+}
+
+// A thread that is deleted while R2 refuses leaves no record: neither one that waited, nor one that R2 takes later.
+#[tokio::test]
+async fn a_thread_that_is_deleted_while_records_wait_leaves_none() {
+    let case = Case::of(Client::anonymous_at(&env("ESPALIER_AI_URL")).await);
+    let old: Vec<String> = (0..2).map(|_| new_id()).collect();
+    let (thread, object) = planted_at(STATE, &case.client, &waiting(&old)).await;
+    let folder = format!("records/{object}/");
+    refuses("PUT", &folder).await;
+    case.script("", [text("4")]).await;
+    let mut body = case.says("What is 2+2?");
+    body["thread_id"] = json!(thread);
+    let events = case.chat_with(&body).await;
+    let waits = "SELECT DISTINCT turn_id FROM journal";
+    eventually("all three wait", || async {
+        (object_at(STATE, &object, waits).await.len() == 3).then_some(())
+    })
+    .await;
+
+    case.client.delete(&thread).await;
+    assert_problem(case.client.get(&path(&events)).await, 404, "thread_not_found", None).await;
+    assert_eq!(object_at(STATE, &object, waits).await, Vec::<Value>::new());
+    refuses("DELETE", &folder).await;
+    // The news of the deletion leave the object when D1 and R2 have heard of it; they are told once more a minute later.
+    eventually("D1 and R2 have heard of it", || async {
+        (object_at(STATE, &object, "SELECT 1 FROM outbox").await.len() <= 1).then_some(())
+    })
+    .await;
+    assert_eq!(object_at(STATE, &object, waits).await, Vec::<Value>::new());
+    let mut keys = r2_keys_at(STATE).await;
+    keys.retain(|key| key.starts_with(&folder));
+    assert_eq!(keys, Vec::<String>::new());
 }

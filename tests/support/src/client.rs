@@ -63,6 +63,11 @@ impl Client {
         self.with("content-type", "application/json").send("POST", path, body.to_string()).await
     }
 
+    /// A request with a JSON body that replaces what is there.
+    pub async fn put(&self, path: &str, body: &Value) -> Reply {
+        self.with("content-type", "application/json").send("PUT", path, body.to_string()).await
+    }
+
     /// Starts a turn.
     pub async fn chat(&self, body: &Value) -> EventStream {
         EventStream::open(self.post("/api/chat", body).await).await.following(self, None, 0)

@@ -54,7 +54,12 @@ pub async fn d1(sql: &str, values: &[&str]) -> Vec<Value> {
 
 /// The keys of all files in the main instance's R2.
 pub async fn r2_keys() -> Vec<String> {
-    let folder = PathBuf::from(crate::env(MAIN)).join("v3/r2/miniflare-R2BucketObject");
+    r2_keys_at(MAIN).await
+}
+
+/// The keys of all files in an instance's R2.
+pub async fn r2_keys_at(state: &str) -> Vec<String> {
+    let folder = PathBuf::from(crate::env(state)).join("v3/r2/miniflare-R2BucketObject");
     let rows =
         node(QUERY, &one_database(&folder).await, "SELECT key FROM _mf_objects ORDER BY key", &[]).await;
     let rows: Vec<Value> = serde_json::from_slice(&rows).expect("rows as JSON");

@@ -1,5 +1,6 @@
 // A chat as a file, which the page makes of the service's messages.
 
+import { listHooks } from "../api/hooks";
 import { readMessages, readThread } from "../api/threads";
 import { en } from "../en";
 import { childrenOf, outlineOf, type Outline } from "../turn/outline";
@@ -13,15 +14,16 @@ export type Format = "markdown" | "json";
 /** `pinnedAt`: the list of chats tells it, and the chat does not. */
 export async function exportThread(id: string, format: Format, pinnedAt: number | null = null): Promise<void> {
   const { signal } = new AbortController();
-  const [read, { messages: path }, { messages, versions }] = await Promise.all([
+  const [read, { hooks }, { messages: path }, { messages, versions }] = await Promise.all([
     readThread(id, signal),
+    listHooks(id, signal),
     readMessages(id, signal),
     readMessages(id, signal, true),
   ]);
   const thread = pinnedAt === null ? read : { ...read, pinned_at: pinnedAt };
   const name = fileName(thread.title);
   if (format === "json") {
-    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, messages, versions }, null, 2)}\n`);
+    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, hooks, messages, versions }, null, 2)}\n`);
   } else {
     save(`${name}.md`, "text/markdown", markdownOf(thread, path, besides(path, messages)));
   }

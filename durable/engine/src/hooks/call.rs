@@ -28,6 +28,7 @@ struct Arguments {
     builtin: Option<String>,
     options: Option<BTreeMap<String, Value>>,
     instructions: Option<String>,
+    reads: Option<Vec<String>>,
     of: Option<HookReach>,
 }
 
@@ -50,6 +51,7 @@ fn declared() -> ToolSpec {
                 "on": {"enum": ["input", "result", "action"], "description": "when it is asked"},
                 "match": {"type": "array", "items": {"type": "string"}, "description": "the calls that it watches"},
                 "instructions": {"type": "string", "description": "the words by which a model judges"},
+                "reads": {"type": "array", "items": {"type": "string"}, "description": "keys of the memory that it sees"},
                 "builtin": {"enum": names},
                 "options": {"type": "object", "description": "those of the built-in hook"},
                 "of": {"enum": ["main", "all"], "description": "all: your subtasks have copies"},
@@ -75,7 +77,7 @@ fn carry_out(_: &Turn, level: &Level, arguments: &str) -> Outcome {
 }
 
 fn made(level: &Level, arguments: &str) -> Result<Hook, ToolError> {
-    let Arguments { name, on, calls, builtin, options, instructions, of } =
+    let Arguments { name, on, calls, builtin, options, instructions, reads, of } =
         arguments::read(&spec(), arguments)?;
     // The refusal tells nothing of the hooks that others have given the agent.
     if level.own_hooks().count() >= MAX_HOOKS {
@@ -84,7 +86,7 @@ fn made(level: &Level, arguments: &str) -> Result<Hook, ToolError> {
     if level.own_hooks().any(|hook| hook.name == name) {
         return Err(refused(&spec(), "name", "you have made a hook of this name"));
     }
-    let new = NewHook { on, calls, builtin, options, instructions, of };
+    let new = NewHook { on, calls, builtin, options, instructions, reads, of };
     define(&name, new)
         .map_err(|error| refused(&spec(), error.field.as_deref().unwrap_or_default(), &error.detail))
 }

@@ -6,8 +6,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{BUILTIN, Builtin, Choice, Kind, MAX_COUNT, MAX_TEXT_BYTES, builtin};
+use crate::memory::MAX_KEY_BYTES;
 use wire::protocol::{
-    ApiError, Hook, HookPoint, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS, NewHook,
+    ApiError, ErrorCode, Hook, HookPoint, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS,
+    MAX_HOOK_NAME, MAX_HOOK_READS, NewHook,
 };
 use wire::redact::json_problem;
 
@@ -15,21 +17,19 @@ use wire::redact::json_problem;
 pub const MAX_HOOKS: usize = 16;
 /// The most bytes of such hooks together, as JSON: entry 0 holds all of them in one row.
 pub const MAX_HOOKS_BYTES: usize = 100_000;
-/// The longest name.
-const MAX_NAME_BYTES: usize = 32;
 /// The members of a hook in the variable.
-const MEMBERS: [&str; 7] = ["name", "on", "match", "builtin", "options", "instructions", "of"];
+const MEMBERS: [&str; 8] = ["name", "on", "match", "builtin", "options", "instructions", "reads", "of"];
 
 /// Checks the name of a hook.
 pub fn check_name(name: &str) -> Result<(), ApiError> {
     let is_letter = |byte: u8| byte.is_ascii_lowercase();
     let may = |byte: u8| is_letter(byte) || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     let begins = name.bytes().next().is_some_and(is_letter);
-    match begins && name.len() <= MAX_NAME_BYTES && name.bytes().all(may) {
+    match begins && name.len() <= MAX_HOOK_NAME && name.bytes().all(may) {
         true => Ok(()),
         false => Err(ApiError::field(
             "name",
-            format!("a lower-case letter, then letters, digits, - and _, at most {MAX_NAME_BYTES} in all"),
+            format!("a lower-case letter, then letters, digits, - and _, at most {MAX_HOOK_NAME} in all"),
         )),
     }
 }
@@ -37,8 +37,8 @@ pub fn check_name(name: &str) -> Result<(), ApiError> {
 /// Checks a definition. The error names the first offending member.
 pub fn define(name: &str, new: NewHook) -> Result<Hook, ApiError> {
     check_name(name)?;
-    let NewHook { on, calls, builtin: builtin_name, options, instructions, of } = new;
-    let options = options.unwrap_or_default();
+    let NewHook { on, calls, builtin: builtin_name, options, instructions, reads, of } = new;
+    let (options, reads) = (options.unwrap_or_default(), reads.unwrap_or_default());
     let (on, calls) = match (&builtin_name, &instructions) {
         (Some(_), Some(_)) => {
             return Err(ApiError::field("instructions", "a built-in hook has instructions of its own"));
@@ -52,6 +52,9 @@ pub fn define(name: &str, new: NewHook) -> Result<Hook, ApiError> {
                 return Err(ApiError::field("builtin", format!("there are: {}", names.join(", "))));
             };
             check_options(known, &options)?;
+            if !reads.is_empty() {
+                return Err(ApiError::field("reads", "only a hook with instructions reads the memory"));
+            }
             let own = || known.calls.iter().map(|name| (*name).to_owned()).collect();
             (known.point(on)?, calls.unwrap_or_else(own))
         }
@@ -65,8 +68,9 @@ pub fn define(name: &str, new: NewHook) -> Result<Hook, ApiError> {
         }
     };
     check_calls(on, &calls)?;
+    check_reads(&reads)?;
     let of = of.unwrap_or_default();
-    Ok(Hook { name: name.to_owned(), on, calls, builtin: builtin_name, options, instructions, of })
+    Ok(Hook { name: name.to_owned(), on, calls, builtin: builtin_name, options, instructions, reads, of })
 }
 
 impl Builtin {
@@ -131,17 +135,35 @@ fn check_calls(on: HookPoint, calls: &[String]) -> Result<(), ApiError> {
     Ok(())
 }
 
+fn check_reads(reads: &[String]) -> Result<(), ApiError> {
+    let is_key = |key: &String| !key.is_empty() && key.len() <= MAX_KEY_BYTES;
+    if reads.len() > MAX_HOOK_READS || !reads.iter().all(is_key) {
+        let detail = format!("expected at most {MAX_HOOK_READS} keys of 1 to {MAX_KEY_BYTES} bytes each");
+        return Err(ApiError::field("reads", detail));
+    }
+    Ok(())
+}
+
 /// Checks hooks that are in force together.
 pub fn check_together(hooks: &[Hook]) -> Result<(), ApiError> {
+    let refused = |detail: String| Err(ApiError::new(ErrorCode::TooManyHooks, detail));
     if hooks.len() > MAX_HOOKS {
-        return Err(ApiError::field("name", format!("there may be at most {MAX_HOOKS} hooks")));
+        return refused(format!("there may be at most {MAX_HOOKS} hooks"));
     }
     let bytes = serde_json::to_vec(hooks).map_or(usize::MAX, |json| json.len());
     if bytes > MAX_HOOKS_BYTES {
-        let detail = format!("all hooks together may have {MAX_HOOKS_BYTES} bytes, these have {bytes}");
-        return Err(ApiError::field("instructions", detail));
+        return refused(format!("all hooks together may have {MAX_HOOKS_BYTES} bytes, these have {bytes}"));
     }
     Ok(())
+}
+
+/// Puts a hook in place of the one with its name, or behind all.
+pub fn put(hooks: &mut Vec<Hook>, hook: Hook) -> Result<(), ApiError> {
+    match hooks.iter_mut().find(|known| known.name == hook.name) {
+        Some(known) => *known = hook,
+        None => hooks.push(hook),
+    }
+    check_together(hooks)
 }
 
 /// Reads the variable `HOOKS`: a JSON list of hooks. A mistake is an error, and so is a member that does not exist: a
@@ -156,7 +178,7 @@ pub fn from_variable(json: &str) -> Result<Vec<Hook>, String> {
         wire::json::from_str(json).map_err(|error| wrong(json_problem(&error)))?;
     let mut hooks = Vec::new();
     let mut names = BTreeSet::new();
-    for (index, members) in given.into_iter().enumerate() {
+    for (index, mut members) in given.into_iter().enumerate() {
         let nth = index + 1;
         if members.keys().any(|name| !MEMBERS.contains(&name.as_str())) {
             return Err(wrong(format!(
@@ -164,10 +186,10 @@ pub fn from_variable(json: &str) -> Result<Vec<Hook>, String> {
                 MEMBERS.join(", ")
             )));
         }
-        let members = Value::Object(members);
         let problem = |error: serde_json::Error| wrong(format!("hook {nth}: {}", json_problem(&error)));
-        let Named { name } = wire::json::from_value(&members).map_err(problem)?;
-        let new: NewHook = wire::json::from_value(&members).map_err(problem)?;
+        let Named { name } = wire::json::from_value(&Value::Object(members.clone())).map_err(problem)?;
+        members.remove("name");
+        let new: NewHook = wire::json::from_value(&Value::Object(members)).map_err(problem)?;
         let hook = define(&name, new).map_err(|error| {
             let field = error.field.as_deref().unwrap_or_default();
             wrong(format!("hook {nth}: {field}: {}", error.detail))

@@ -22,7 +22,7 @@ mod todo_reminder;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use define::{MAX_HOOKS, MAX_HOOKS_BYTES, check_name, check_together, define, from_variable};
+pub use define::{MAX_HOOKS, MAX_HOOKS_BYTES, check_name, check_together, define, from_variable, put};
 
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use wire::protocol::{Hook, HookPoint};

@@ -14,7 +14,7 @@ use crate::journal::Work;
 use crate::marks::data;
 use crate::record::keys::LevelPath;
 use crate::turn::hooking::{Asked, MAX_SAID_BYTES, Said, Smart};
-use crate::turn::{Halt, LevelEnd};
+use crate::turn::{Halt, LevelEnd, truncated};
 use wire::protocol::{Hook, HookDecision, HookPoint};
 
 /// The replies that a hook may take to come to its verdict.
@@ -22,6 +22,8 @@ const REPLIES: u32 = 2;
 /// The exchanges that it sees, and their characters.
 const EXCHANGES: usize = 20;
 const EXCHANGES_CHARS: usize = 8_000;
+/// The most bytes of each value that it reads in the memory: all of them are no longer than the exchanges.
+const VALUE_BYTES: usize = 1_000;
 /// The longest call that it sees, in bytes of arguments. It can allow only a call that it sees whole.
 const MAX_JUDGED_BYTES: usize = 100_000;
 
@@ -119,9 +121,21 @@ fn system(hook: &Hook) -> String {
     )
 }
 
-/// The conversation that a hook sees, and the call.
+/// The conversation that a hook sees, what it reads in the memory, and the call.
 fn told(asked: &Asked<'_>) -> String {
-    let conversation = data("conversation", &asked.level.newest_exchanges(EXCHANGES, EXCHANGES_CHARS));
-    let Some((call, _)) = asked.call else { return conversation };
-    format!("{conversation}\n{}", data("call", &format!("{} {}", call.name, call.arguments)))
+    let mut told = data("conversation", &asked.level.newest_exchanges(EXCHANGES, EXCHANGES_CHARS));
+    if !asked.hook.reads.is_empty() {
+        told = format!("{told}\n{}", data("memory", &noted(asked)));
+    }
+    let Some((call, _)) = asked.call else { return told };
+    format!("{told}\n{}", data("call", &format!("{} {}", call.name, call.arguments)))
+}
+
+/// The values of the memory that a hook reads, one a line. Copies read the memory of their own level, which has what its
+/// parent knew.
+fn noted(asked: &Asked<'_>) -> String {
+    let value =
+        |key: &String| asked.level.memory.read(key).map(|text| truncated(text.to_owned(), VALUE_BYTES));
+    let lines = asked.hook.reads.iter().map(|key| format!("{}", json!({ key.as_str(): value(key) })));
+    lines.collect::<Vec<_>>().join("\n")
 }

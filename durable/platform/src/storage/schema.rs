@@ -123,8 +123,9 @@ const FROM_2: [Change; 4] = [
 /// The parts of a message.
 const FROM_3: [Change; 1] = [lacks("messages", "parts", "ALTER TABLE messages ADD COLUMN parts TEXT")];
 
-/// The tree of turns. Older turns follow one another, so a thread of an older version is one path.
-const FROM_4: [Change; 3] = [
+/// The tree of turns, and the hooks of a thread. Older turns follow one another, so a thread of an older version is one
+/// path.
+const FROM_4: [Change; 4] = [
     lacks(
         "turns",
         "parent_seq",
@@ -132,6 +133,7 @@ const FROM_4: [Change; 3] = [
         CREATE INDEX turns_apart ON turns (parent_seq, seq_first) WHERE parent_seq IS NOT NULL",
     ),
     lacks("meta", "path_seq", "ALTER TABLE meta ADD COLUMN path_seq INTEGER"),
+    lacks("meta", "hooks", "ALTER TABLE meta ADD COLUMN hooks TEXT"),
     // A plan is stored for each turn that changes it. Version 4 deleted the messages of replaced turns: the plans of such
     // turns are drafts of no conversation.
     has(
@@ -189,7 +191,9 @@ CREATE TABLE meta (
   -- The tools that a person allowed for good: a JSON array of names.
   approved_tools TEXT,
   -- The turn, by its first number, with which the path ends that a person chose; NULL: the newest turn.
-  path_seq       INTEGER
+  path_seq       INTEGER,
+  -- The hooks of the thread, in the order in which they are asked: a JSON array of at most 100 kB.
+  hooks          TEXT
 );
 -- Append-only: a turn's history is frozen as the last row before it. The row is the number of an event of the turn, so
 -- it is never used twice: clients have it as a cursor. Versions up to 4 deleted replaced messages. Version 2 counted its
@@ -391,5 +395,5 @@ DROP TABLE IF EXISTS summaries;
 /// Turns the one row of `meta` into a tombstone.
 pub const BURY: &str = "
 UPDATE meta SET deleted_at = ?1, owner = NULL, thread_id = NULL, title = NULL, created_at = NULL, request_seq = NULL,
-  approved_tools = NULL, path_seq = NULL
+  approved_tools = NULL, path_seq = NULL, hooks = NULL
 ";

@@ -109,8 +109,10 @@ fn a_deleted_thread_is_brought_up_to_date_as_well() {
         let older = database(sql);
         bring_up_to_date(&older);
         older.execute_batch(CREATE_PLANS).unwrap();
+        older.execute_batch("UPDATE meta SET hooks = '[]'").unwrap();
         older.execute_batch(CLEAR).unwrap();
         older.execute(BURY, [7]).unwrap();
+        assert_eq!(number(&older, "SELECT hooks IS NULL FROM meta"), 1, "{name}");
         assert_eq!(number(&older, "SELECT seq_reserved FROM meta WHERE deleted_at = 7"), 65, "{name}");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use worker::SqlStorageValue;
 
-use wire::protocol::{Owner, Seq};
+use wire::protocol::{Hook, Owner, Seq};
 
 use super::sql::{Row, Store, int, unsigned};
 use super::turn::{TurnRow, TurnStatus};
@@ -24,6 +24,15 @@ pub struct ThreadMeta {
     pub created_at: u64,
     /// The highest `request_seq` of the thread's requests.
     pub request_seq: Option<u64>,
+}
+
+/// The rules that each turn of a thread begins with.
+#[derive(Default)]
+pub struct Rules {
+    /// The tools that a person allowed for good.
+    pub approved: BTreeSet<String>,
+    /// The hooks, in the order in which they are asked.
+    pub hooks: Vec<Hook>,
 }
 
 const TURN: &str =
@@ -142,23 +151,33 @@ impl Store {
         self.run("UPDATE turns SET status = ?2 WHERE turn_id = ?1", [turn_id.into(), status.into()])
     }
 
-    /// The tools that a person allowed for good in this thread.
-    pub fn approved_tools(&self) -> Result<BTreeSet<String>, StoreError> {
-        let row = self.row("SELECT approved_tools FROM meta", [])?;
-        let json = row.and_then(|mut row| row.maybe_text(0));
-        Ok(json.map(|json| wire::json::from_str(&json)).transpose()?.unwrap_or_default())
+    /// The rules of the thread.
+    pub fn rules(&self) -> Result<Rules, StoreError> {
+        let Some(mut row) = self.row("SELECT approved_tools, hooks FROM meta", [])? else {
+            return Ok(Rules::default());
+        };
+        let (approved, hooks) = (row.maybe_text(0), row.maybe_text(1));
+        Ok(Rules {
+            approved: approved.map(|json| wire::json::from_str(&json)).transpose()?.unwrap_or_default(),
+            hooks: hooks.map(|json| wire::json::from_str(&json)).transpose()?.unwrap_or_default(),
+        })
+    }
+
+    /// Writes the hooks of the thread.
+    pub fn set_hooks(&self, hooks: &[Hook]) -> Result<(), StoreError> {
+        self.run("UPDATE meta SET hooks = ?1", [serde_json::to_string(hooks)?.into()])
     }
 
     /// Stores that a person allows a tool for good.
     pub fn approve_tool(&self, name: &str) -> Result<(), StoreError> {
-        let mut names = self.approved_tools()?;
+        let mut names = self.rules()?.approved;
         names.insert(name.to_owned());
         self.set_approved_tools(&names)
     }
 
     /// Takes it back: from now on a person is asked about the tool again.
     pub fn withdraw_approval(&self, name: &str) -> Result<(), StoreError> {
-        let mut names = self.approved_tools()?;
+        let mut names = self.rules()?.approved;
         if !names.remove(name) {
             return Ok(());
         }

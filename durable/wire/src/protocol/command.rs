@@ -5,7 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{ApiError, ChatRequest, Decision, ErrorCode};
+use super::{ApiError, ChatRequest, Decision, ErrorCode, Hook};
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -225,6 +225,15 @@ pub enum ThreadCommand {
     WithdrawApproval {
         tool: String,
     },
+    /// List the thread's hooks.
+    Hooks,
+    /// Put a hook in place of the one with its name, or behind all.
+    PutHook {
+        hook: Box<Hook>,
+    },
+    DeleteHook {
+        name: String,
+    },
     Rename {
         title: String,
     },
@@ -273,6 +282,9 @@ crate::tagged!(ThreadCommand by "do" {
     "approval" => Approval { approval_id, decision },
     "approvals" => Approvals,
     "withdraw_approval" => WithdrawApproval { tool },
+    "hooks" => Hooks,
+    "put_hook" => PutHook { hook },
+    "delete_hook" => DeleteHook { name },
     "rename" => Rename { title },
     "choose" => Choose { turn_id },
     "sent" => Sent { message_id },

@@ -35,6 +35,7 @@ pub enum ErrorCode {
     StaleRequestSeq,
     TooManyVersions,
     TooManyPins,
+    TooManyHooks,
     BodyTooLarge,
     UriTooLong,
     HeadersTooLarge,
@@ -96,6 +97,7 @@ impl ErrorCode {
             ErrorCode::TooManyPins => {
                 ("too_many_pins", 409, "The user has reached the limit of pinned threads")
             }
+            ErrorCode::TooManyHooks => ("too_many_hooks", 409, "The thread has reached the limit of hooks"),
             ErrorCode::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
             ErrorCode::UriTooLong => ("uri_too_long", 414, "The address is too long"),
             ErrorCode::HeadersTooLarge => ("headers_too_large", 431, "The headers are too large"),

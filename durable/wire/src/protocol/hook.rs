@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ApiError;
+use super::request::read;
+
 /// A hook as it is in force: all its members have been checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -14,16 +17,21 @@ pub struct Hook {
     pub on: HookPoint,
     /// The names of the calls that it watches; a name that ends in `*` stands for all that begin so. Empty: every call.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
     pub calls: Vec<String>,
     /// The rule of a hook that is built in; none where `instructions` say what a model judges by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<String>,
     /// The options of that rule.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(test, ts(type = "Record<string, unknown>", optional))]
+    #[cfg_attr(test, ts(type = "Record<string, unknown> | undefined"))]
     pub options: BTreeMap<String, Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
+    /// The keys of the turn's memory that the model of a hook with instructions reads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<String>>", optional))]
+    pub reads: Vec<String>,
     #[serde(default)]
     pub of: HookReach,
 }
@@ -33,7 +41,7 @@ pub struct Hook {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[cfg_attr(test, ts(optional_fields))]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct NewHook {
     /// When it is asked. A built-in hook knows.
     pub on: Option<HookPoint>,
@@ -49,14 +57,42 @@ pub struct NewHook {
     /// The words by which a model judges; without `builtin`.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_HOOK_INSTRUCTIONS)))]
     pub instructions: Option<String>,
+    /// The keys of the turn's memory that the model reads; with `instructions`.
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_HOOK_READS)))]
+    pub reads: Option<Vec<String>>,
     pub of: Option<HookReach>,
 }
 
+impl NewHook {
+    /// Reads a body. A member that does not exist is refused: a misspelt rule would not hold.
+    pub fn parse(body: &[u8]) -> Result<NewHook, ApiError> {
+        read(body)
+    }
+}
+
+/// The hooks of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct HookList {
+    /// Those of the thread, in the order in which they are asked.
+    pub hooks: Vec<Hook>,
+    /// The operator's, which are asked first and which nobody removes; without their instructions and options.
+    pub operators: Vec<Hook>,
+}
+
+/// The longest name, in bytes.
+pub const MAX_HOOK_NAME: usize = 32;
+/// The rule of a name as a pattern, without the limit of its length.
+#[cfg(feature = "openapi")]
+pub const HOOK_NAME: &str = "^[a-z][a-z0-9_-]*$";
 /// The most names of calls that a hook watches, and the longest of them in bytes: tools of MCP servers have long names.
 pub const MAX_HOOK_CALLS: usize = 16;
 pub const MAX_HOOK_CALL_BYTES: usize = 128;
 /// The longest instructions in bytes.
 pub const MAX_HOOK_INSTRUCTIONS: usize = 20_000;
+/// The most keys that a hook reads: a hook looks at a few facts, not at a store.
+pub const MAX_HOOK_READS: usize = 8;
 
 /// The moment at which a hook is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -129,4 +165,36 @@ pub struct TreeHook {
     /// The call that the hook was asked about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NewHook;
+    use crate::protocol::ErrorCode;
+
+    // Issue 20, section 5: bad members are refused with their name, and so is a member that does not exist.
+    #[test]
+    fn a_bad_member_of_a_hook_is_named() {
+        for (body, field) in [
+            (r#"{"on": "output"}"#, "on"),
+            (r#"{"match": "echo"}"#, "match"),
+            (r#"{"match": ["echo", 1]}"#, "match[1]"),
+            (r#"{"options": []}"#, "options"),
+            (r#"{"instructions": 1}"#, "instructions"),
+            (r#"{"reads": [null]}"#, "reads[0]"),
+            (r#"{"of": "some"}"#, "of"),
+            (r#"{"builtin": "loop_guard", "mach": ["echo"]}"#, "mach"),
+            (r#"{"name": "guard"}"#, "name"),
+        ] {
+            let refused = NewHook::parse(body.as_bytes()).unwrap_err();
+            assert_eq!(
+                (refused.code, refused.field.as_deref()),
+                (ErrorCode::InvalidRequest, Some(field)),
+                "{body}"
+            );
+            assert!(!refused.detail.contains("NewHook"), "{}", refused.detail);
+        }
+        assert_eq!(NewHook::parse(b"{}"), Ok(NewHook::default()));
+        assert_eq!(NewHook::parse(b"").unwrap_err().code, ErrorCode::InvalidJson);
+    }
 }

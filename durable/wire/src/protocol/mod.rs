@@ -37,9 +37,11 @@ pub use event::{
     AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason, Numbered, Place,
     Seq, TurnLimits,
 };
+#[cfg(feature = "openapi")]
+pub use hook::HOOK_NAME;
 pub use hook::{
-    Hook, HookDecision, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS,
-    NewHook, TreeHook,
+    Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
+    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
 };
 pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SignIn};
 #[cfg(feature = "openapi")]

@@ -57,6 +57,9 @@ fn in_words(told: &str) -> String {
     if told.starts_with("UUID parsing failed") {
         return "must be a UUID".to_owned();
     }
+    if told.starts_with("unknown field ") {
+        return "is no member that there is".to_owned();
+    }
     let Some((_, expected)) = told.rsplit_once(", expected ") else { return told.to_owned() };
     let wanted = match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",

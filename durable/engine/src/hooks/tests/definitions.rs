@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use crate::hooks::{MAX_HOOKS_BYTES, check_together, define, from_variable};
-use wire::protocol::{Hook, HookPoint, HookReach, NewHook};
+use crate::hooks::{MAX_HOOKS_BYTES, check_together, define, from_variable, put};
+use wire::protocol::{ErrorCode, Hook, HookPoint, HookReach, NewHook};
 
 fn read(definition: serde_json::Value) -> Result<Hook, String> {
     let new: NewHook = serde_json::from_value(definition).unwrap();
@@ -24,6 +24,10 @@ fn each_mistake_names_its_member() {
         (json!({"instructions": "x", "on": "action", "match": [""]}), "match"),
         (json!({"instructions": "x", "on": "action", "match": ["x".repeat(129)]}), "match"),
         (json!({"instructions": "x", "on": "action", "match": vec!["x"; 17]}), "match"),
+        (json!({"instructions": "x", "on": "action", "reads": [""]}), "reads"),
+        (json!({"instructions": "x", "on": "action", "reads": ["x".repeat(201)]}), "reads"),
+        (json!({"instructions": "x", "on": "action", "reads": vec!["x"; 9]}), "reads"),
+        (json!({"builtin": "loop_guard", "reads": ["x"]}), "reads"),
         (json!({"builtin": "unknown"}), "builtin"),
         (json!({"builtin": "loop_guard", "on": "result"}), "on"),
         (json!({"builtin": "loop_guard", "options": {"most": 3}}), "options"),
@@ -38,6 +42,7 @@ fn each_mistake_names_its_member() {
     }
     for definition in [
         json!({"instructions": "x".repeat(20_000), "on": "action", "match": vec!["x".repeat(128); 16]}),
+        json!({"instructions": "x", "on": "action", "reads": vec!["x".repeat(200); 8]}),
         json!({"builtin": "loop_guard", "options": {"times": 1_000}}),
         json!({"builtin": "planning_mode", "options": {"until": "x".repeat(500)}}),
         json!({"builtin": "steelman", "on": "input"}),
@@ -110,5 +115,23 @@ fn hooks_are_bounded_together() {
     assert_eq!(serde_json::to_vec(&hooks).unwrap().len(), MAX_HOOKS_BYTES);
     assert!(check_together(&hooks).is_ok());
     hooks[4] = hook(MAX_HOOKS_BYTES - used - frame + 1);
-    assert_eq!(check_together(&hooks).unwrap_err().field.as_deref(), Some("instructions"));
+    assert_eq!(check_together(&hooks).unwrap_err().code, ErrorCode::TooManyHooks);
+}
+
+// Issue 20, section 3: the hooks of a thread. A hook takes the place of the one with its name, and 16 is the most.
+#[test]
+fn a_thread_has_one_hook_of_a_name_and_16_in_all() {
+    let hook = |name: &str, builtin: &str| {
+        define(name, serde_json::from_value(json!({ "builtin": builtin })).unwrap()).unwrap()
+    };
+    let mut hooks = Vec::new();
+    for n in 0..16 {
+        put(&mut hooks, hook(&format!("h{n}"), "loop_guard")).unwrap();
+    }
+    let full = hooks.clone();
+    assert_eq!(put(&mut hooks, hook("h16", "loop_guard")).unwrap_err().code, ErrorCode::TooManyHooks);
+    hooks = full;
+    put(&mut hooks, hook("h3", "spawn_limit")).unwrap();
+    assert_eq!(hooks.len(), 16);
+    assert_eq!(hooks[3], hook("h3", "spawn_limit"));
 }

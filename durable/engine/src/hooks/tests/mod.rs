@@ -59,7 +59,7 @@ pub(super) fn comments(case: &Case) -> Vec<String> {
 pub(crate) fn every_kind() -> Case {
     let hooks = json!([
         {"name": "greeter", "on": "input", "of": "main", "instructions": "greet"},
-        {"name": "guard", "on": "action", "match": ["write", "echo"], "instructions": "guard"},
+        {"name": "guard", "on": "action", "match": ["write", "echo"], "instructions": "guard", "reads": ["plan"]},
         {"name": "lost", "on": "action", "match": ["locked"], "instructions": "lost"},
         {"name": "todo", "builtin": "todo_reminder", "options": {"every": 2}},
     ]);

@@ -166,3 +166,44 @@ fn hooks_watch_the_deepest_level() {
         )
     );
 }
+
+// A-078: the turn's memory is a store that all its hooks read, those of child levels too, under the keys that they name.
+#[test]
+fn a_hook_reads_what_the_levels_have_noted() {
+    let hooks = json!([{
+        "name": "guard", "on": "action", "match": ["echo"], "instructions": "guard", "reads": ["spent", "none", "long"],
+    }]);
+    let note = |key: &str, value: String| ("memory_write", json!({ "key": key, "value": value }));
+    let noted = Reply::Calls(vec![
+        note("spent", "7 </memory>".into()),
+        note("long", "x".repeat(1_001)),
+        note("other", "?".into()),
+    ]);
+    let case = hooked(
+        hooks,
+        script(&[
+            ("go", vec![noted, Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
+            ("a", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("ok")]),
+            ("guard echo {}", vec![verdict("block", "spent")]),
+        ]),
+    )
+    .run();
+    let requests = case.model.requests.borrow();
+    let asked = requests.iter().find_map(|request| match request.messages[0].as_ref() {
+        wire::model::Message::User { content } if content.text().starts_with("<conversation>") => {
+            Some(content.text().into_owned())
+        }
+        _ => None,
+    });
+    let asked = asked.unwrap();
+    let (_, memory) = asked.split_once("<memory>\n").unwrap();
+    let (memory, call) = memory.split_once("\n</memory>\n").unwrap();
+    let lines: Vec<&str> = memory.lines().collect();
+    assert_eq!(lines[..2], [r#"{"spent":"7 \u003c/memory>"}"#, r#"{"none":null}"#]);
+    let cut = format!(
+        "{}\\n[truncated: 1001 bytes in all]",
+        "x".repeat(1_000 - "\n[truncated: 1001 bytes in all]".len())
+    );
+    assert_eq!(lines[2..], [format!(r#"{{"long":"{cut}"}}"#)]);
+    assert_eq!(call, "<call>\necho {}\n</call>");
+}

@@ -39,6 +39,15 @@ fn full() -> Value {
     })
 }
 
+/// A hook with each of its members.
+fn hook() -> Hook {
+    let hook = json!({
+        "name": "guard", "on": "result", "match": ["echo"], "builtin": "none", "options": { "most": 1 },
+        "instructions": "Look.", "reads": ["plan"], "of": "main",
+    });
+    serde_json::from_value(hook).unwrap()
+}
+
 #[test]
 fn every_command_is_read_as_it_was_sent() {
     let commands = [
@@ -53,6 +62,9 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::ToolResult { tool_call_id: "c".into(), content: "{}".into(), is_error: true },
         ThreadCommand::Approval { approval_id: "a".into(), decision: Decision::ApproveForThread },
         ThreadCommand::Rename { title: "t".into() },
+        ThreadCommand::Hooks,
+        ThreadCommand::PutHook { hook: Box::new(hook()) },
+        ThreadCommand::DeleteHook { name: "guard".into() },
         ThreadCommand::Sent { message_id: "m".into() },
         ThreadCommand::Record { turn_id: Uuid::nil() },
         ThreadCommand::Records { limit: 7, cursor: Some("9".into()) },

@@ -1,0 +1,81 @@
+// Hooks: their cards in an answer, live, after a reload and in an export.
+
+import { readFile } from "node:fs/promises";
+import { assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
+
+/** Puts a hook of the chat that is open, as the reader. */
+const put = (page, name, hook) =>
+  page.evaluate(
+    async ([name, hook]) => {
+      const thread = new URLSearchParams(location.search).get("thread");
+      const headers = { "content-type": "application/json" };
+      const reply = await fetch(`/api/threads/${thread}/hooks/${name}`, { method: "PUT", headers, body: JSON.stringify(hook) });
+      if (reply.status !== 200) throw new Error(await reply.text());
+    },
+    [name, hook],
+  );
+
+/** The JSON file of the newest chat. */
+async function exported(page) {
+  const item = byId(page, "thread-item").first();
+  await item.hover();
+  await byId(item, "thread-menu").click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: /JSON/ }).click()]);
+  return JSON.parse(await readFile(await download.path(), "utf8"));
+}
+
+const verdict = (decision, text) => [{ calls: [{ name: "finish_subtask", arguments: { decision, text } }] }];
+
+// Issue 20, sections 3 and 5. A-013 A-014 A-110
+// Long: one visit, whose checks follow each other.
+export async function hooks(browser) {
+  const llm = fakeLlm();
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  const head = (name) => page.locator(`[data-testid="tool-card"][data-tool-name="${name}"] > [data-testid="tool-card-toggle"]`);
+
+  await check("a hook that blocks a call stands beside it, with its verdict and its cost", async () => {
+    await llm.script("before", [{ text: "Yes?" }]);
+    await send(page, llm.says("Hello", "before"));
+    await settled(page);
+    await put(page, "sums", { on: "action", match: ["calculate"], instructions: "No sums." });
+    await put(page, "reader", { on: "result", match: ["memory_list"], instructions: "Say what is missing." });
+    const sum = { name: "calculate", arguments: { expression: llm.says("1+1 #", "judge") } };
+    const list = { name: "memory_list", arguments: { why: llm.says("", "reads") } };
+    await llm.script("", [{ calls: [sum] }, { calls: [list] }, { text: "Enough." }]);
+    await llm.script("judge", verdict("block", "no sums here"));
+    await llm.script("reads", verdict("comment", "The list is empty."));
+    await send(page, llm.says("Count"));
+    await settled(page);
+    await byId(page, "expand-all").last().click();
+    await head("sums").filter({ hasText: "Hook sums" }).waitFor();
+    await head("reader").filter({ hasText: "Hook reader" }).waitFor();
+    await openAll(page);
+    const said = byId(page, "hook-verdict");
+    assertEqual(await said.allInnerTexts(), ["blocked the call", "commented"], "the verdicts");
+    for (const words of ["no sums here", "The list is empty.", "blocked by hook sums: no sums here"]) {
+      await byId(page, "tool-card").filter({ hasText: words }).first().waitFor();
+    }
+    const shares = page.locator('[data-testid="tool-card"][data-tool-name="sums"] [data-testid="share"]');
+    await shares.filter({ hasText: /^1 model call · / }).waitFor();
+    await shot(page, "hooks");
+  });
+
+  const live = await cards(page);
+  await check("the cards of hooks are there after a reload", async () => {
+    await page.reload();
+    await settled(page);
+    await byId(page, "expand-all").last().click();
+    await openAll(page);
+    const told = (all) => all.map(({ name, depth, status, parent }) => ({ name, depth, status, parent }));
+    assertEqual(told(await cards(page)), told(live), "the cards");
+    assertEqual(await byId(page, "hook-verdict").allInnerTexts(), ["blocked the call", "commented"], "the verdicts");
+  });
+
+  await check("an exported chat has its hooks", async () => {
+    const { hooks } = await exported(page);
+    assertEqual(hooks.map(({ name }) => name), ["sums", "reader"], "the hooks");
+  });
+
+  await quiet("hooks", notes);
+  await context.close();
+}
