@@ -198,11 +198,11 @@ impl Harness {
     }
 
     /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
-    /// that waits for somebody outside, one that asks at its limit, and one that summarises the turn before it, struck at
-    /// each of their commits, and messages that wait for a turn. Returns the number of boundaries.
+    /// that waits for somebody outside, one that asks at its limit, one that summarises the turn before it, and one with a
+    /// call that a hook's model blocks, struck at each of their commits, and messages that wait for a turn. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
-        for shape in [Shape::Asks, Shape::Grows, Shape::Long] {
+        for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded] {
             tried += self.commits(shape, &["kill", "abort"], stride).await?;
         }
         Ok(tried + self.queued().await? + self.moments(stride).await?)

@@ -12,7 +12,7 @@ use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
-use crate::script::{self, POLICY};
+use crate::script::{self, HOOKS, POLICY};
 
 /// How a runtime starts, the same in each of its lives.
 pub struct Launch {
@@ -154,6 +154,7 @@ impl Runtime {
             ("LIMITS", limits()),
             ("QUOTAS", QUOTAS.to_owned()),
             ("TOOL_POLICY", POLICY.to_owned()),
+            ("HOOKS", HOOKS.to_owned()),
             // More than a thread of a run has turns: each of them keeps its record.
             ("RECORD_TURNS", "500".to_owned()),
             ("FAULTS_URL", world),

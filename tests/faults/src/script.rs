@@ -29,6 +29,8 @@ pub enum Shape {
     Grows,
     /// A long message, after which the turns before it no longer fit into a request.
     Long,
+    /// A call that the operator's hook blocks by asking the model, beside one that it does not watch.
+    Guarded,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
@@ -36,7 +38,7 @@ pub enum Shape {
 }
 
 /// The shapes of a storm. Raw workerd has no R2, so only the whole of wrangler plays the last one.
-pub const SHAPES: [Shape; 9] = [
+pub const SHAPES: [Shape; 10] = [
     Shape::Direct,
     Shape::Parallel,
     Shape::Nested,
@@ -45,6 +47,7 @@ pub const SHAPES: [Shape; 9] = [
     Shape::Plans,
     Shape::Limited,
     Shape::Grows,
+    Shape::Guarded,
     Shape::Files,
 ];
 
@@ -63,6 +66,7 @@ impl Shape {
             Shape::Limited => "limited",
             Shape::Grows => "grows",
             Shape::Long => "long",
+            Shape::Guarded => "guarded",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
@@ -105,6 +109,16 @@ const SIGN: &str = "ui_sign";
 /// The policy that asks a person about the second tool.
 pub const POLICY: &str = r#"{"ui_sign":"ask"}"#;
 
+/// The call that the operator's hook watches. The hook blocks it, also where its model fails.
+const GUARDED: &str = "memory_read";
+/// The operator's hooks.
+pub const HOOKS: &str = r#"[{"name":"guard","on":"action","match":["memory_read"],"instructions":"Block each look at a secret."}]"#;
+
+/// The key of a guarded call. It has the marker of the hook's model.
+fn secret(number: &str) -> String {
+    format!("[[fake:guarded/judge#{number}]]")
+}
+
 /// The client's tools in a request.
 pub fn client_tools() -> Value {
     let schema =
@@ -130,9 +144,14 @@ pub fn untrue(marker: &str, body: &Value) -> Vec<String> {
     calls
         .filter_map(|call| {
             let name = call["function"]["name"].as_str()?;
-            let arguments = serde_json::from_str(call["function"]["arguments"].as_str()?).ok()?;
-            let expected = expected(marker, name, &arguments)?;
+            let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str()?).ok()?;
             let told = results.get(call["id"].as_str()?).copied().unwrap_or("nothing");
+            let guarded = marker.rsplit_once('#').map(|(_, number)| secret(number));
+            let is_guarded = name == GUARDED && arguments["key"].as_str() == guarded.as_deref();
+            if is_guarded && !told.starts_with("Error: blocked by hook guard: ") {
+                return Some(format!("{marker}: the hook did not block its call: {told:?}"));
+            }
+            let expected = expected(marker, name, &arguments)?;
             (told != expected)
                 .then(|| format!("{marker}: {name} came to {expected:?}, and the model is told {told:?}"))
         })
@@ -213,6 +232,8 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         "grows" => vec![at.does(&["task:a", "once"]), at.says()],
         "grows/a" => vec![at.does(&["once", "again"]), at.does(&["again"]), at.says()],
         "long" => vec![at.does(&["once", "again"]), at.says()],
+        "guarded" => vec![at.does(&["guarded", "again"]), at.does(&["again"]), at.says()],
+        "guarded/judge" => vec![at.finishes(json!({ "decision": "block", "text": "not today" }))],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
@@ -289,13 +310,17 @@ const WAVES: [&[&str]; 2] = [&["a", "b"], &["c"]];
 
 /// The marker and the step of a model call of this turn. The call's id ends with its place: `STEP`, behind one
 /// `STEP.CALL-` for each enclosing subtask. Below a plan's call, `plan-` stands for the level that makes the plan, and
-/// `wWAVE.CALL-` for one of the plan's steps.
+/// `wWAVE.CALL-` for one of the plan's steps. `STEP.CALLhINDEX-hook-` stands for the level of a hook.
 pub fn called(shape: Shape, number: u64, model_call_id: &str) -> Option<(String, usize)> {
     let mut marker = format!("{}#{number}", shape.name());
     let mut place = model_call_id.splitn(3, '_').nth(2)?.split('-');
     let step = place.next_back()?.parse().ok()?;
-    for subtask in place.filter(|subtask| *subtask != "plan") {
+    for subtask in place.filter(|subtask| !["plan", "hook"].contains(subtask)) {
         let (step, call) = subtask.split_once('.')?;
+        if call.contains('h') {
+            marker = format!("{}/judge#{number}", shape.name());
+            continue;
+        }
         if let Some(wave) = step.strip_prefix('w') {
             let name = WAVES.get(wave.parse::<usize>().ok()?)?.get(call.parse::<usize>().ok()?)?;
             marker = format!("{}/{name}#{number}", shape.name());
@@ -342,6 +367,7 @@ impl At<'_> {
             "sum" => ("calculate", json!({ "expression": "6 * 7" })),
             "note" => ("memory_write", json!({ "key": self.path.replace('/', "-"), "value": self.number })),
             "list" => ("memory_list", json!({})),
+            "guarded" => (GUARDED, json!({ "key": secret(self.number) })),
             "pick" => (PICK, label),
             "sign" => (SIGN, label),
             "write" => ("write_file", json!({ "path": path, "content": content("one", self.marker) })),

@@ -230,3 +230,25 @@ fn a_wrong_answer_to_the_model_is_found() {
     assert_eq!(told("picked asks#7.0.1"), Vec::<String>::new(), "another turn may have been stopped");
     assert_eq!(told("unknown").len(), 1);
 }
+
+// Issue 20, section 3: a hook that fails open is a violation.
+#[test]
+fn a_guarded_call_must_be_blocked() {
+    let request = |told: &str| {
+        let call = script::reply("guarded#7", 0).unwrap().calls.remove(0);
+        let function = json!({ "name": call.name, "arguments": call.arguments.to_string() });
+        json!({ "messages": [
+            { "role": "assistant", "tool_calls": [{ "id": "c", "type": "function", "function": function }] },
+            { "role": "tool", "tool_call_id": "c", "content": told },
+        ] })
+    };
+    for blocked in ["not today", "it gave no verdict: its model failed (provider_overloaded)"] {
+        let told = format!("Error: blocked by hook guard: {blocked}");
+        assert_eq!(script::untrue("guarded#7", &request(&told)), Vec::<String>::new());
+    }
+    assert_eq!(script::untrue("guarded#7", &request("Error: there is no such key")).len(), 1);
+    // The call of another turn may have been stopped.
+    assert_eq!(script::untrue("guarded#8", &request("stopped")), Vec::<String>::new());
+    let called = |id: &str| script::called(Shape::Guarded, 7, id);
+    assert_eq!(called("model_af_0.0h0-hook-0"), Some(("guarded/judge#7".to_owned(), 0)));
+}
