@@ -76,10 +76,10 @@ fn seen(events: &[Event]) -> Levels {
                 let call = entries.iter_mut().find(|(known, _, _, kind, _)| known == id && *kind == "call");
                 call.into_iter().for_each(|(.., text)| text.push_str(&titles(sources)));
             }
-            Event::HookUpdate { hook_call_id: id, place, .. } => {
-                if !entries.iter().any(|(known, ..)| known == id) {
-                    entries.push((id, "", place.parent_id.clone(), "call", id.clone()));
-                }
+            Event::HookUpdate { hook_call_id: id, place, .. }
+                if !entries.iter().any(|(known, ..)| known == id) =>
+            {
+                entries.push((id, "", place.parent_id.clone(), "call", id.clone()));
             }
             Event::ModelCallReset { model_call_id, .. } => {
                 entries.retain(|(_, call, ..)| call != model_call_id)
