@@ -48,6 +48,7 @@ impl Health {
         problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::summaries(&var).err());
+        problems.extend(limits::agents(&var).err());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(limits::hooks(&var).err());
         problems.extend(ToolUsers::from_env(&var).err());
@@ -161,6 +162,7 @@ mod tests {
             ("HOOKS", r#"[{"name": "Hunter2", "builtin": "loop_guard"}]"#.to_owned()),
             ("HOOKS", r#"[{"name": "a", "builtin": "loop_guard", "options": {"hunter2": 1}}]"#.to_owned()),
             ("AGENT_HOOKS", "hunter2".to_owned()),
+            ("AGENTS", "hunter2".to_owned()),
             ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
             ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
             ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),

@@ -4,11 +4,12 @@
 //! the step at which the turn would go another way.
 //!
 //! - `record`: reads a record. `script`: the recorded outcomes, and which of them are due. `ports`: the engine's ports over them.
-//! - `player`: runs the turn. `compare`: finds the first difference.
+//! - `agents`: the transcripts and templates that the turn read. `player`: runs the turn. `compare`: finds the first difference.
 //!
 //! Prompts, tools, limits and models come from the record, never from the code. So a replay tests the engine, and not the
 //! wording of a prompt.
 
+mod agents;
 mod compare;
 mod player;
 mod ports;

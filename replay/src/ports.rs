@@ -14,6 +14,7 @@ use engine::toolbelt::ToolSpec;
 use wire::model::{Message, ModelError, ModelEvent, ModelRequest};
 use wire::protocol::{Event, Seq};
 
+use crate::agents::Kept;
 use crate::script::{Course, Script};
 
 /// The things that the engine has written in the replay.
@@ -32,6 +33,7 @@ pub fn ports(script: &Rc<Script>, written: &Rc<Written>) -> Ports {
         model: Rc::new(Models(Rc::clone(&script), Rc::clone(&written))),
         tools: Rc::new(Recorded(Rc::clone(&script))),
         clock: Rc::new(Hands(Rc::clone(&script))),
+        agents: Rc::new(Kept::new(&script)),
         log: Rc::new(Journal(script, written)),
     }
 }

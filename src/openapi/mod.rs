@@ -16,9 +16,9 @@ mod records;
 
 use serde_json::{Value, json};
 use wire::protocol::{
-    ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList, KeyList, MAX_HOOK_NAME,
-    MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey, SentContent, Taken, ThreadDetail, ThreadList,
-    UsageList, WORKSPACE_NAME,
+    AgentDump, AgentList, AgentRounds, ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList,
+    KeyList, MAX_HOOK_NAME, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey, SentContent, Taken,
+    ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -44,6 +44,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             E::ThreadNotFound,
             E::MessageNotFound,
             E::CollectionNotFound,
+            E::AgentNotFound,
             E::TurnOnHold,
             E::ObjectTooNew,
             E::VersionsDiffer,
@@ -98,6 +99,17 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .in_thread()
             .gives_nothing("It is out of the queue.")
             .refuses(&[E::QueuedMessageNotFound, E::MessageBegun]),
+        Route::Agents { .. } => row.in_thread().gives::<AgentList>(200),
+        Route::RestoreAgent { .. } => {
+            row.in_thread().gives::<AgentList>(200).refuses(&[E::AgentExists, E::TurnInProgress])
+        }
+        Route::AgentRounds { .. } => {
+            row.in_thread().pages().gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
+        }
+        Route::DumpAgent { .. } => row.in_thread().gives::<AgentDump>(200).refuses(&[E::AgentNotFound]),
+        Route::EndAgent { .. } => {
+            row.in_thread().gives_nothing("It has ended.").refuses(&[E::AgentNotFound, E::TurnInProgress])
+        }
         Route::Usage => row.query(days()).gives::<UsageList>(200),
         Route::Keys => row.gives::<KeyList>(200),
         Route::MintKey => row.gives::<MintedKey>(201),
@@ -137,6 +149,10 @@ fn path_parameter(name: &str) -> Parameter {
         "hook" => {
             let schema = json!({ "type": "string", "maxLength": MAX_HOOK_NAME, "pattern": HOOK_NAME });
             Parameter::path(name, "The hook's name.", schema)
+        }
+        "agent" => {
+            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 32 });
+            Parameter::path(name, "The agent's name.", schema)
         }
         "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
         "task" => Parameter::path(name, "The task's id.", json!({ "type": "string" })),

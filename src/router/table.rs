@@ -2,7 +2,8 @@
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
 use wire::protocol::{
-    Approval, ChatRequest, NewHook, NewKey, QueueChange, QueuedChange, SignIn, ThreadChange, ToolResult,
+    AgentDump, Approval, ChatRequest, NewHook, NewKey, QueueChange, QueuedChange, SignIn, ThreadChange,
+    ToolResult,
 };
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
@@ -183,6 +184,16 @@ routes! {
     Patch "/api/threads/{}/queue/{}" => EditQueued(id, message), Needs(Write), json::<QueuedChange>();
     /// Takes a message out of the queue.
     Delete "/api/threads/{}/queue/{}" => RemoveQueued(id, message), Needs(Write), Nothing;
+    /// Lists the agents of a thread that the path has, with their instructions.
+    Get "/api/threads/{}/agents" => Agents(id), Needs(Read), Nothing;
+    /// Restores an agent from a dump, under a free name. It hears that it woke in another conversation.
+    Post "/api/threads/{}/agents" => RestoreAgent(id), Needs(Write), json::<AgentDump>();
+    /// Lists what an agent was asked, did and answered: the newest rounds, oldest first, or those before a cursor.
+    Get "/api/threads/{}/agents/{}/messages" => AgentRounds(id, agent), Needs(Read), Nothing;
+    /// Returns an agent with all that it remembers.
+    Get "/api/threads/{}/agents/{}/dump" => DumpAgent(id, agent), Needs(Read), Nothing;
+    /// Ends an agent and all that it made. Their names are free again.
+    Delete "/api/threads/{}/agents/{}" => EndAgent(id, agent), Needs(Write), Nothing;
     /// Sums the usage of the user's model calls by day, operation, model and context.
     Get "/api/usage" => Usage, Needs(Read), Nothing;
     /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.

@@ -38,6 +38,9 @@ fn every_route_is_found_by_its_method_and_path() {
     let hook = format!("{hooks}/guard");
     let queue = format!("{thread}/queue");
     let queued = format!("{queue}/m1");
+    let agents = format!("{thread}/agents");
+    let agent = format!("{agents}/critic");
+    let (rounds, dump) = (format!("{agent}/messages"), format!("{agent}/dump"));
     let table: Vec<(&str, &str, Route)> = vec![
         ("GET", "/api/health", Route::Health),
         ("HEAD", "/api/health", Route::Health),
@@ -66,6 +69,11 @@ fn every_route_is_found_by_its_method_and_path() {
         ("PATCH", &queue, Route::HoldQueue { id }),
         ("PATCH", &queued, Route::EditQueued { id, message: "m1" }),
         ("DELETE", &queued, Route::RemoveQueued { id, message: "m1" }),
+        ("GET", &agents, Route::Agents { id }),
+        ("POST", &agents, Route::RestoreAgent { id }),
+        ("GET", &rounds, Route::AgentRounds { id, agent: "critic" }),
+        ("GET", &dump, Route::DumpAgent { id, agent: "critic" }),
+        ("DELETE", &agent, Route::EndAgent { id, agent: "critic" }),
         ("GET", "/api/usage", Route::Usage),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),

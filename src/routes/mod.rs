@@ -32,7 +32,7 @@ use std::mem::take;
 use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use wire::protocol::{NewHook, QueueChange, QueuedChange, ThreadCommand};
+use wire::protocol::{AgentDump, NewHook, QueueChange, QueuedChange, ThreadCommand};
 
 use self::credentials::Caller;
 use crate::auth::scope::Access;
@@ -112,6 +112,20 @@ fn answering<'a>(
         }
         Route::RemoveQueued { id, message } => {
             ask(caller.owner()?, id, ThreadCommand::RemoveQueued { message_id: message.to_owned() })
+        }
+        Route::Agents { id } => ask(caller.owner()?, id, ThreadCommand::Agents),
+        Route::RestoreAgent { id } => {
+            let dump = Box::new(AgentDump::parse(body)?);
+            ask(caller.owner()?, id, ThreadCommand::RestoreAgent { dump })
+        }
+        Route::AgentRounds { id, agent } => {
+            threads::agent_rounds(call, caller.owner()?, id, agent).boxed_local()
+        }
+        Route::DumpAgent { id, agent } => {
+            ask(caller.owner()?, id, ThreadCommand::DumpAgent { name: agent.to_owned() })
+        }
+        Route::EndAgent { id, agent } => {
+            ask(caller.owner()?, id, ThreadCommand::EndAgent { name: agent.to_owned() })
         }
         Route::Usage => usage::sums(call, caller.owner()?).boxed_local(),
         Route::Keys => keys::list(call, caller.verified()?).boxed_local(),

@@ -71,3 +71,9 @@ pub async fn messages(call: &Call, owner: Owner, id: &str) -> Result<Answer, Fai
     let all = query::all_versions(call.query())?;
     ask(call, owner, id, ThreadCommand::Messages { limit, cursor, all }).await
 }
+
+/// `GET /api/threads/{id}/agents/{name}/messages`
+pub async fn agent_rounds(call: &Call, owner: Owner, id: &str, name: &str) -> Result<Answer, Failure> {
+    let Page { cursor, .. } = query::page(call.query())?;
+    ask(call, owner, id, ThreadCommand::AgentRounds { name: name.to_owned(), cursor }).await
+}

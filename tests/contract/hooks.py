@@ -26,6 +26,8 @@ BEYOND_SCHEMAS = [
     ("Chat", r"replaces_message_id", "the thread must have the message"),
     ("Chat", r"if_running", "a message that replaces another one cannot wait"),
     ("Chat", r"continue|content|thread_id", "a limit must have ended the turn, which stands instead of a message and needs its thread"),
+    ("Chat", r"agent", "an agent has no mode"),
+    ("RestoreAgent", r"name|instructions|heard|rounds.*", "no agent is main, bytes are bounded, and each call needs its result"),
     ("ChangeThread", r"title|current_turn_id", "one member at a time, and the thread must have the turn"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
@@ -124,6 +126,13 @@ def with_project():
     return {"project": project, "document": known["documents"][0]["id"], "task": known["tasks"][0]["id"]}
 
 
+def with_agent():
+    known = thread()
+    name = f"agent{next(NUMBERS)}"
+    post(f"/api/threads/{known['id']}/agents", {"name": name, "instructions": "Be brief."})
+    return known | {"agent": name}
+
+
 def the_project():
     ONCE["project"] = ONCE.get("project") or with_project()
     return ONCE["project"]
@@ -166,6 +175,11 @@ MAKE = {
     "HoldQueue": queued,
     "EditQueued": queued,
     "RemoveQueued": queued,
+    "Agents": with_agent,
+    "RestoreAgent": thread,
+    "AgentRounds": with_agent,
+    "DumpAgent": with_agent,
+    "EndAgent": with_agent,
     "DeleteFile": with_file,
     "DeleteWorkspace": with_workspace,
     "DeleteWorkspaceFile": with_workspace,

@@ -7,6 +7,7 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+mod agents;
 mod asking;
 mod auth;
 mod bad_configuration;

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use crate::agents::{REPLY_CALL, discuss, task, terminate, todo};
 use crate::calls::{finish, memory, subtask};
 use crate::hooks;
 use crate::journal::{Entry, History, Past, Shown, TurnSpec};
@@ -25,6 +26,11 @@ const CALLS: &[&Own] = &[
     &step::CALL,
     &router::CALL,
     &hooks::call::CALL,
+    &task::CALL,
+    &discuss::CALL,
+    &terminate::CALL,
+    &todo::CALL,
+    &REPLY_CALL,
 ];
 
 pub(crate) const PARTS: Parts =
@@ -45,6 +51,11 @@ pub fn declarations() -> Vec<ToolSpec> {
         create::spec(),
         update::spec(),
     ]
+}
+
+/// The declarations of the calls of a turn whose request asks for agents.
+pub fn agent_declarations() -> Vec<ToolSpec> {
+    vec![task::spec(), discuss::spec(), terminate::spec(), todo::spec()]
 }
 
 impl Turn {
@@ -104,13 +115,20 @@ mod tests {
                 "agent_update_plan",
                 "plan_step",
                 "route_request",
-                "hook"
+                "hook",
+                "task",
+                "discuss",
+                "terminate",
+                "todo_write",
+                "agent_reply"
             ]
         );
-        // A subtask declares `finish_subtask` from its schema. Only the service calls `plan_step` and `route_request`.
-        let elsewhere = ["finish_subtask", "plan_step", "route_request", "hook"];
+        // A subtask declares `finish_subtask` from its schema; `hook` needs the operator's leave. Only the service calls the
+        // other three.
+        let elsewhere = ["finish_subtask", "plan_step", "route_request", "hook", "agent_reply"];
         let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
-        assert_eq!(declared, rest);
+        let of_agents = agent_declarations().into_iter().map(|spec| spec.name);
+        assert_eq!(declared.into_iter().chain(of_agents).collect::<Vec<_>>(), rest);
     }
 
     #[test]

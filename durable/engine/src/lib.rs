@@ -13,6 +13,7 @@ macro_rules! made_once {
     }};
 }
 
+pub mod agents;
 pub mod budget;
 pub mod calls;
 pub mod compose;

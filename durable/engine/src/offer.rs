@@ -1,6 +1,6 @@
 //! Selects the tools that a turn offers to its root.
 
-use crate::compose::declarations;
+use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
 use crate::plan::{create, update};
 use crate::ports::Tools;
@@ -16,6 +16,8 @@ pub struct InContext {
     pub has_draft: bool,
     /// Whether agents may make hooks.
     pub agent_hooks: bool,
+    /// Whether the request asks for agents.
+    pub agents: bool,
 }
 
 impl InContext {
@@ -38,12 +40,13 @@ pub fn offered(
 ) -> Vec<ToolSpec> {
     let own = declarations().into_iter().filter(|spec| context.has_call(&spec.name));
     let own = own.chain(context.agent_hooks.then(call::spec));
+    let of_agents = if context.agents { agent_declarations() } else { Vec::new() };
     let registered = tools
         .all()
         .iter()
         .filter(|tool| !tool.is_opt_in() || context.profile.tools.contains(&tool.spec().name.as_str()));
     let registered = registered.map(|tool| tool.spec().clone());
-    let all = own.chain(registered).chain(clients.iter().map(client::spec));
+    let all = own.chain(of_agents).chain(registered).chain(clients.iter().map(client::spec));
     let ruled = all.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
     ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect()
 }

@@ -20,6 +20,8 @@ pub struct OwnCall {
     pub counts_as_subtask: bool,
     /// Only the root may make the call: it makes plans or acts on them.
     pub root_only: bool,
+    /// Only the root and agents may make the call: subtasks and steps end with their calls, and have no agents.
+    pub of_agents: bool,
     /// The call's arguments have a title, which people see as its label.
     pub has_title: bool,
     /// The call's result represents the results of all calls within it.
@@ -47,6 +49,7 @@ impl OwnCall {
             ends_level: false,
             counts_as_subtask: false,
             root_only: false,
+            of_agents: false,
             has_title: false,
             stands_for_inner: false,
             settles: None,
@@ -80,6 +83,11 @@ impl OwnCalls {
     /// Whether only the root may make calls of this name.
     pub(crate) fn root_only(self, name: &str) -> bool {
         self.find(name).is_some_and(|call| call.root_only)
+    }
+
+    /// Whether a level that ends with its call, such as a subtask, may not make calls of this name.
+    pub(crate) fn kept_from_subtasks(self, name: &str) -> bool {
+        self.find(name).is_some_and(|call| call.root_only || call.of_agents)
     }
 
     /// The label of a call for people, even if its other arguments are wrong.

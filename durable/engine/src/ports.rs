@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::journal::Commit;
+use crate::journal::{Commit, Round};
 use crate::profiles::Chain;
 use crate::toolbelt::ToolSpec;
 
@@ -21,6 +21,16 @@ pub struct Ports {
     pub tools: Rc<dyn Tools>,
     pub clock: Rc<dyn Clock>,
     pub log: Rc<dyn Log>,
+    pub agents: Rc<dyn Agents>,
+}
+
+/// The thread's agents, as earlier turns on the turn's path left them, and the templates for new ones.
+pub trait Agents {
+    /// The newest rounds of an agent, oldest first: at most [`crate::journal::MAX_TRANSCRIPT_BYTES`], but at least one where there is any.
+    /// The flag says that older ones are left out. Rows are append-only, so each run of a turn reads the same.
+    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError>;
+    /// The text of a template, by its name. The model reads an error.
+    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>>;
 }
 
 /// Calls models.

@@ -19,8 +19,12 @@ const WRITE: &str = "ESPALIER_WRITE_TYPES";
 fn offered(kind: ContextKind, name: Option<&str>, resources: &Resources) -> Vec<ToolSpec> {
     let policy = ToolPolicy { workspace_root: Some("root/".to_owned()), ..ToolPolicy::of(kind) };
     let context = ChatContext { kind, context_type: name.map(str::to_owned), ..ChatContext::default() };
-    let in_context =
-        InContext { profile: *ContextProfile::of(Some(&context)), has_draft: true, agent_hooks: false };
+    let in_context = InContext {
+        profile: *ContextProfile::of(Some(&context)),
+        has_draft: true,
+        agent_hooks: false,
+        agents: false,
+    };
     offer(&Standard::new(resources), &[], &policy, in_context)
 }
 

@@ -292,7 +292,8 @@ pub fn in_a_thread() -> InContext {
 }
 
 fn in_context(name: &str, has_draft: bool) -> InContext {
-    InContext { profile: *ContextProfile::named(name).unwrap(), has_draft, agent_hooks: false }
+    let profile = *ContextProfile::named(name).unwrap();
+    InContext { profile, has_draft, agent_hooks: false, agents: false }
 }
 
 // B-020 B-069: a context with plans offers them, and `agent_update_plan` only while a plan waits.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{FORMAT, Setting, Summaries, TurnSpec, least_reader};
+use engine::journal::{AgentSetting, FORMAT, Setting, Summaries, TurnSpec, least_reader};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -70,6 +70,8 @@ pub struct Frame<'a> {
     /// The amount that the quotas grant the turn.
     pub grant: Grant,
     pub replaces_message_id: Option<String>,
+    /// The thread's agents, where the request asks for them.
+    pub agents: Option<AgentSetting>,
 }
 
 impl Frame<'_> {
@@ -91,7 +93,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
     let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
     let (has_draft, agent_hooks) = (frame.draft.is_some(), hooks.by_agents);
-    let in_context = InContext { profile: *context, has_draft, agent_hooks };
+    let in_context = InContext { profile: *context, has_draft, agent_hooks, agents: frame.agents.is_some() };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
@@ -174,6 +176,7 @@ fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Pl
         mode: frame.mode,
         simple_iterations: limits.of_simple_loop(),
         browser: frame.browser.cloned(),
+        agents: frame.agents.clone(),
         ..Setting::default()
     }
 }

@@ -24,6 +24,8 @@ pub mod accounts;
 #[cfg(target_arch = "wasm32")]
 mod adapters;
 #[cfg(target_arch = "wasm32")]
+mod agents;
+#[cfg(target_arch = "wasm32")]
 mod alarm;
 #[cfg(target_arch = "wasm32")]
 mod chat;

@@ -160,3 +160,19 @@ pub fn hooks(var: impl Fn(&str) -> Option<String>) -> Result<OperatorHooks, Stri
     };
     Ok(OperatorHooks { all, by_agents })
 }
+
+/// Whether requests may have agents that stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentsThatStay {
+    On,
+    Off,
+}
+
+/// Reads `AGENTS`.
+pub fn agents(var: impl Fn(&str) -> Option<String>) -> Result<AgentsThatStay, String> {
+    match var("AGENTS").unwrap_or_default().trim() {
+        "" | "on" => Ok(AgentsThatStay::On),
+        "off" => Ok(AgentsThatStay::Off),
+        _ => Err("the variable AGENTS must be on or off".to_owned()),
+    }
+}

@@ -204,6 +204,7 @@ impl TurnLog {
             execution_mode: end.plans.last().map(|plan| plan.execution_mode.as_str().to_owned()),
         };
         self.store.keep_plans(&about.turn_id, &end.plans)?;
+        self.store.keep_agents(&about.turn_id, &end.agents)?;
         if let Some(summary) = &end.summary {
             self.store.keep_summary(summary, now)?;
         }

@@ -106,6 +106,13 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::Choose { turn_id } => thread.choose(&owner, turn_id).await,
         ThreadCommand::Record { turn_id } => thread.record(&owner, turn_id).await,
         ThreadCommand::Records { limit, cursor } => thread.records(&owner, limit, cursor.as_deref()).await,
+        ThreadCommand::Agents => thread.list_agents(&owner),
+        ThreadCommand::AgentRounds { name, cursor } => {
+            thread.list_agent_rounds(&owner, &name, cursor.as_deref())
+        }
+        ThreadCommand::DumpAgent { name } => thread.dump_agent(&owner, &name),
+        ThreadCommand::RestoreAgent { dump } => thread.restore_agent(&owner, *dump).await,
+        ThreadCommand::EndAgent { name } => thread.end_agent(&owner, &name).await,
         ThreadCommand::Delete => thread.delete(&owner).await,
     }
 }

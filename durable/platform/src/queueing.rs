@@ -69,6 +69,7 @@ mod tests {
             parts: Vec::new(),
         };
         TurnEnd {
+            agents: Vec::new(),
             message,
             history: Vec::new(),
             calls: Vec::new(),

@@ -19,6 +19,7 @@ use wire::protocol::{
 };
 
 use super::adapters;
+use super::agents::KeptAgents;
 use super::attempts::{self, Cause, Next};
 use super::compose;
 use super::live::LiveLog;
@@ -259,7 +260,8 @@ impl Thread {
         let history = self.frozen_history(&path, spec)?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
-        let ports = self.ports(parts, about, &live, Rc::clone(&numbers), keys);
+        let agents = KeptAgents::new(self, path, &spec.policy);
+        let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), keys);
         let rebuild = || rebuild(entries, Shown::read(told), history, ports).map_err(not_logged);
         let turn = self.store.transaction(rebuild).inspect_err(|_| numbers.set_reserved(reserved))?;
         Ok(Run { turn, live })
@@ -373,7 +375,8 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
     ]);
     let history = vec![Message::User { content: asked }, note];
     let (calls, plans) = (Vec::new(), Vec::new());
-    let end = TurnEnd { message: stored, history, calls, plans, summary: None, used: None };
+    let end =
+        TurnEnd { message: stored, history, calls, plans, summary: None, agents: Vec::new(), used: None };
     let end = Some(Box::new(end));
     Commit { events, end, ..Commit::default() }
 }

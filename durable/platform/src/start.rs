@@ -18,6 +18,7 @@ use wire::protocol::{ApiError, Role, Seq, StoredMessage};
 
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
+use super::agents::KeptAgents;
 use super::chat::Ask;
 use super::compose;
 use super::live::LiveLog;
@@ -72,7 +73,8 @@ impl Thread {
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
         let about = About::new(thread, turn, &spec.context_type);
         let reserved = numbers.reserved();
-        let ports = self.ports(parts, about, &live, Rc::clone(&numbers), Keys::default());
+        let agents = KeptAgents::new(self, opening.standing.path.clone(), &spec.policy);
+        let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), Keys::default());
         let engine = self.store.transaction(|| {
             let was_queued = self.write_start(ask, &opening, &before)?;
             let engine = Turn::begin(spec, history, ports).map_err(not_logged)?;
@@ -171,6 +173,7 @@ impl Thread {
             history_until: opening.history_until,
             grant: before.grant,
             replaces_message_id: request.replaces_message_id.map(|id| id.to_string()),
+            agents: self.agent_setting(request, &opening.standing.path, opening.is_new)?,
         })
     }
 
@@ -231,7 +234,7 @@ impl Thread {
     /// The ports of a run. `keys`: those that its turn has on disk.
     pub fn ports(
         &self,
-        parts: compose::Parts,
+        (parts, agents): (compose::Parts, KeptAgents),
         about: About,
         live: &Rc<LiveLog>,
         numbers: Rc<Numbers>,
@@ -251,6 +254,7 @@ impl Thread {
             tools: parts.tools,
             clock: Rc::clone(&self.clock),
             log: Rc::new(log),
+            agents: Rc::new(agents),
         };
         #[cfg(feature = "faults")]
         let ports = super::faults::struck(ports, &self.state, &self.env);
@@ -265,7 +269,7 @@ pub fn title(content: &str) -> String {
 }
 
 /// A UUIDv7: it sorts by its time.
-fn new_id(now_ms: u64) -> String {
+pub fn new_id(now_ms: u64) -> String {
     let nanoseconds = u32::try_from(now_ms % 1_000).unwrap_or(0) * 1_000_000;
     Uuid::new_v7(Timestamp::from_unix(NoContext, now_ms / 1_000, nanoseconds)).to_string()
 }

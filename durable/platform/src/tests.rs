@@ -41,6 +41,7 @@ fn call_ended(model_call_id: &str) -> Event {
         model_call_id: model_call_id.to_owned(),
         status: CallStatus::End,
         model: "m".to_owned(),
+        agent: None,
         place: Place::default(),
         started_ms: Some(1),
         first_byte_ms: None,

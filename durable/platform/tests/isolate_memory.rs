@@ -10,9 +10,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use engine::journal::{Commit, History, Setting, TurnSpec};
+use engine::journal::{Commit, History, Round, Setting, TurnSpec};
 use engine::offer::{InContext, offered};
-use engine::ports::{Clock, Heard, Log, LogError, Model, Ports, Tool, Tools};
+use engine::ports::{Agents, Clock, Heard, Log, LogError, Model, Ports, Tool, ToolError, Tools};
 use engine::profiles::{Chain, ContextProfile, Limits, PricedModel};
 use engine::toolbelt::ToolPolicy;
 use engine::turn::{Ran, Turn};
@@ -110,6 +110,19 @@ impl Model for Talker {
     }
 }
 
+struct NoAgents;
+
+impl Agents for NoAgents {
+    fn transcript(&self, _: &str) -> Result<(Vec<Round>, bool), LogError> {
+        Ok((Vec::new(), false))
+    }
+
+    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let problem = format!("no template {name}");
+        async move { Err(ToolError(problem)) }.boxed_local()
+    }
+}
+
 struct NoTools;
 
 impl Tools for NoTools {
@@ -194,7 +207,8 @@ impl Archive for Unread {
 fn spec() -> TurnSpec {
     let policy = ToolPolicy::of(ContextKind::Thread);
     let profile = *ContextProfile::named("thread").unwrap();
-    let tools = offered(&NoTools, &[], &policy, InContext { profile, has_draft: false, agent_hooks: false });
+    let in_context = InContext { profile, has_draft: false, agent_hooks: false, agents: false };
+    let tools = offered(&NoTools, &[], &policy, in_context);
     let mut choice = ModelChoice::new("scripted", "talker");
     choice.capabilities.tools = true;
     let limits = Limits { llm_calls: 64, ..Limits::default() };
@@ -224,6 +238,7 @@ fn eight_subtasks_that_stream_and_a_silent_reader_stay_under_16_mb() {
         tools: Rc::new(NoTools),
         clock: Rc::clone(&clock),
         log: Rc::clone(&log) as Rc<dyn Log>,
+        agents: Rc::new(NoAgents),
     };
     let turn = Turn::begin(spec(), History::default(), ports).unwrap();
     let reader =

@@ -160,6 +160,7 @@ pub struct ToolDefinition {
 /// One message of a conversation with a model. Externally tagged, because serde's buffering of inner tags would lose
 /// the raw JSON within.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     User {

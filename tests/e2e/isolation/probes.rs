@@ -64,6 +64,7 @@ impl Probe {
     }
 }
 
+// Long: a row for each route with an id.
 pub fn probes() -> Vec<Probe> {
     const NULL: Value = Value::Null;
     let (title, approve) = (json!({ "title": "Mine now" }), json!({ "decision": "approve" }));
@@ -71,6 +72,7 @@ pub fn probes() -> Vec<Probe> {
         (json!({ "turn_id": "{turn}" }), json!({ "tool_call_id": "{turn}", "result": "done" }));
     let (held, words) = (json!({ "held": false }), json!({ "content": "Mine now" }));
     let (hook, text) = (json!({ "builtin": "loop_guard" }), json!("A document."));
+    let dump = json!({ "name": "critic", "instructions": "Mine now" });
     let rows = [
         ("GET /api/threads/{}", "/api/threads/{thread}", NULL),
         ("PATCH /api/threads/{}", "/api/threads/{thread}", title),
@@ -90,6 +92,11 @@ pub fn probes() -> Vec<Probe> {
         ("PATCH /api/threads/{}/queue", "/api/threads/{thread}/queue", held),
         ("PATCH /api/threads/{}/queue/{}", "/api/threads/{thread}/queue/{turn}", words.clone()),
         ("DELETE /api/threads/{}/queue/{}", "/api/threads/{thread}/queue/{turn}", NULL),
+        ("GET /api/threads/{}/agents", "/api/threads/{thread}/agents", NULL),
+        ("POST /api/threads/{}/agents", "/api/threads/{thread}/agents", dump),
+        ("GET /api/threads/{}/agents/{}/messages", "/api/threads/{thread}/agents/critic/messages", NULL),
+        ("GET /api/threads/{}/agents/{}/dump", "/api/threads/{thread}/agents/critic/dump", NULL),
+        ("DELETE /api/threads/{}/agents/{}", "/api/threads/{thread}/agents/critic", NULL),
         ("GET /api/threads/{}/files", "/api/threads/{thread}/files", NULL),
         ("GET /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
         ("PUT /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),

@@ -118,6 +118,7 @@ fn line(labels: &mut Labels, event: &Event) -> Option<String> {
                 _ => format!("{}{call} end {name} {}", at(labels, event), data["result"]),
             }
         }
+        "agent_update" => format!("agent {} {}", event.text("name"), event.text("status")),
         "approval_request" => {
             let call = labels.of("call", event, "tool_call_id");
             format!("{}{call} may it {} {}?", at(labels, event), event.text("name"), data["args"])

@@ -53,6 +53,8 @@ fn opening(question: Question) -> Result<Opening, ToolError> {
         partial: false,
         left_out: Vec::new(),
         covers: None,
+        agent: None,
+        hooks: Vec::new(),
     };
     Ok(Opening { spec, shared: Toolbelt::new([]) })
 }

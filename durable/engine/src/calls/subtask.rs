@@ -179,7 +179,7 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, Tool
     };
     let limits = &turn.spec.limits;
     let spec = LevelSpec {
-        system: prompt(parent.place.depth + 1, finish.is_some(), limits),
+        system: prompt(parent.nested + 1, finish.is_some(), limits),
         instructions: arguments.instructions.into(),
         models: Work::Subtask.models(),
         toolset: None,
@@ -190,8 +190,10 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, Tool
         partial: false,
         left_out,
         covers: None,
+        agent: None,
+        hooks: Vec::new(),
     };
-    let shared = belt.without(|name| turn.facts().root_only(name) || name == finish::NAME);
+    let shared = belt.without(|name| turn.facts().kept_from_subtasks(name) || name == finish::NAME);
     Ok(Opening { spec, shared })
 }
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{BUILTIN, MAX_HOOKS, define};
+use super::{BUILTIN, check_together, define};
+use crate::journal::AgentChange;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::toolbelt::arguments::{self, refused};
@@ -66,11 +67,17 @@ fn declared() -> ToolSpec {
     spec
 }
 
-fn carry_out(_: &Turn, level: &Level, arguments: &str) -> Outcome {
+fn carry_out(turn: &Turn, level: &Level, arguments: &str) -> Outcome {
     match made(level, arguments) {
         Ok(hook) => {
             let told = format!("the hook {} watches you from now on", hook.name);
-            Outcome { hook: Some(Box::new(hook)), ..Outcome::of(Ok(told)) }
+            let hook = Box::new(hook);
+            // An agent that stays has its hooks whenever it is asked.
+            let hooked = turn
+                .agent_at(level)
+                .map(|name| AgentChange::Hooked { name: name.to_owned(), hook: hook.clone() });
+            let agents = hooked.into_iter().collect();
+            Outcome { hook: Some(hook), agents, ..Outcome::of(Ok(told)) }
         }
         Err(refusal) => Outcome::of(Err(refusal)),
     }
@@ -79,14 +86,15 @@ fn carry_out(_: &Turn, level: &Level, arguments: &str) -> Outcome {
 fn made(level: &Level, arguments: &str) -> Result<Hook, ToolError> {
     let Arguments { name, on, calls, builtin, options, instructions, reads, of } =
         arguments::read(&spec(), arguments)?;
-    // The refusal tells nothing of the hooks that others have given the agent.
-    if level.own_hooks().count() >= MAX_HOOKS {
-        return Err(ToolError(format!("there may be at most {MAX_HOOKS} hooks of your own")));
-    }
     if level.own_hooks().any(|hook| hook.name == name) {
         return Err(refused(&spec(), "name", "you have made a hook of this name"));
     }
     let new = NewHook { on, calls, builtin, options, instructions, reads, of };
-    define(&name, new)
-        .map_err(|error| refused(&spec(), error.field.as_deref().unwrap_or_default(), &error.detail))
+    // The refusal tells nothing of the hooks that others have given the agent.
+    let own = level.own_hooks().map(|hook| Hook::clone(hook));
+    let made = define(&name, new).and_then(|hook| {
+        let all: Vec<Hook> = own.chain([hook.clone()]).collect();
+        check_together(&all).map(|()| hook)
+    });
+    made.map_err(|error| refused(&spec(), error.field.as_deref().unwrap_or_default(), &error.detail))
 }

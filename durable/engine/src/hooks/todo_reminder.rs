@@ -1,6 +1,7 @@
 //! `todo_reminder`: shows the model its list of things to do when it has not touched it for a while.
 
 use super::{Builtin, Choice, Kind, TODO_WRITE, count, kept, state};
+use crate::journal::todo_key;
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use crate::turn::truncated;
 use wire::protocol::{HookDecision, HookPoint};
@@ -15,8 +16,6 @@ pub(super) const HOOK: Builtin = Builtin {
 };
 
 const EVERY: u32 = 10;
-/// The key of the list in the turn's memory.
-pub(super) const LIST: &str = "todo";
 /// The most bytes of the list that the model reads.
 const LIST_BYTES: usize = 1_500;
 
@@ -34,7 +33,8 @@ impl Rule for TodoReminder {
         if rounds + 1 < every {
             return Ok(Said { state: kept(&(rounds + 1)), ..Said::default() });
         }
-        let list = asked.level.memory.read(LIST).map(|list| truncated(list.to_owned(), LIST_BYTES));
+        let key = todo_key(asked.turn.maker(asked.level));
+        let list = asked.level.memory.read(&key).map(|list| truncated(list.to_owned(), LIST_BYTES));
         let list = list.map_or_else(
             || format!("There is no list of things to do. If this is work of several steps, write one with {TODO_WRITE}."),
             |list| format!("The list of things to do was not touched for {every} rounds. Update it with {TODO_WRITE} if it is old:\n{list}"),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Summary;
+use super::{AgentRow, Summary};
 use crate::budget::Amount;
 use wire::model::Message;
 use wire::protocol::{Plan, StoredMessage};
@@ -18,6 +18,8 @@ pub struct TurnEnd {
     pub plans: Vec<Plan>,
     /// The summary of earlier turns that the turn made.
     pub summary: Option<Summary>,
+    /// The agents that the turn made, changed or ended.
+    pub agents: Vec<AgentRow>,
     /// The amount that the service charges against quotas; none where it is unknown.
     pub used: Option<Amount>,
 }

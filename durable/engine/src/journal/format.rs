@@ -21,16 +21,17 @@ pub const FORMAT: u32 = 2;
 /// members.
 pub const LEAST_READER: u32 = 2;
 
-/// The oldest format whose readers may go on with a turn that has hooks. A turn without hooks is written as before, so
-/// the number is beyond [`FORMAT`].
-const WITH_HOOKS: u32 = 3;
+/// The oldest format whose readers may go on with a turn that has hooks or agents. A turn without them is written as
+/// before, so the number is beyond [`FORMAT`].
+const WITH_HOOKS_OR_AGENTS: u32 = 3;
 
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_HOOKS;
+pub(crate) const NEWEST_READ: u32 = WITH_HOOKS_OR_AGENTS;
 
 /// The oldest format whose readers may go on with a turn of this setting.
 pub fn least_reader(setting: &Setting) -> u32 {
-    if setting.hooks.is_empty() && !setting.agent_hooks { LEAST_READER } else { WITH_HOOKS }
+    let is_plain = setting.hooks.is_empty() && !setting.agent_hooks && setting.agents.is_none();
+    if is_plain { LEAST_READER } else { WITH_HOOKS_OR_AGENTS }
 }
 
 /// The format of a journal that does not name its own.

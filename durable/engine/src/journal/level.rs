@@ -7,7 +7,7 @@ use super::PastId;
 use crate::plan::rules::PlanRules;
 use crate::profiles::Role;
 use crate::toolbelt::ToolSpec;
-use wire::protocol::Content;
+use wire::protocol::{Content, Hook};
 
 /// The start of a child level. The turn's limits and policy stand in entry 0.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,4 +45,10 @@ pub struct LevelSpec {
     /// The last of the earlier turns that the level's text takes the place of; none in a level that makes no summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<PastId>,
+    /// The name of the agent that the level is; none for any other level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The hooks that the agent had made before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
 }

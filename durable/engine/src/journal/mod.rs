@@ -2,6 +2,7 @@
 //!
 //! This module owns the shapes and their format over time. `turn/` writes them, `storage/` keeps them.
 
+mod agent;
 mod end;
 mod format;
 mod hook;
@@ -22,6 +23,10 @@ use crate::toolbelt::{ToolPolicy, ToolSpec};
 use wire::model::{ModelError, ToolCall, Usage};
 use wire::protocol::{Awaited, Content, Event, HookPoint, Place, Plan, ReachedLimit};
 
+pub use agent::{
+    Agent, AgentChange, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
+    MAX_NAME_BYTES, MAX_TRANSCRIPT_BYTES, People, Round, fault_of_name, todo_key,
+};
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub(crate) use format::NEWEST_READ;
 pub use format::{FORMAT, LEAST_READER, least_reader, told_result};
@@ -165,6 +170,9 @@ pub enum Fact {
     ModelDropped,
     /// A plan was made or changed.
     Plan(Box<Plan>),
+    /// The thread's agents changed, before the end of the call that changes them. The entry's `at` is that call, or the
+    /// level for which an agent's rounds were read.
+    Agents(Vec<AgentChange>),
     /// The turn stops before its natural end; the first stop wins.
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
@@ -245,6 +253,7 @@ impl Fact {
             Fact::Called { .. } => "called",
             Fact::ModelDropped => "model_dropped",
             Fact::Plan(_) => "plan",
+            Fact::Agents(_) => "agents",
             Fact::Stopped(_) => "stopped",
             Fact::Resumed { .. } => "resumed",
             Fact::Waiting { .. } => "waiting",
@@ -359,6 +368,7 @@ impl TurnSpec {
             Work::Plan => "plan_generation",
             Work::Review => "plan_review",
             Work::Step => "plan_step",
+            Work::Agent => "agent",
             Work::Route => "route",
             Work::Summary => "history_summary",
             Work::Hook => "hook",

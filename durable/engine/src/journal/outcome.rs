@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::AgentChange;
 use crate::memory::Overlay;
 use crate::versions::Versions;
 use wire::model::{ModelError, ModelReply};
@@ -42,6 +43,9 @@ pub struct ToolEnd {
     /// The hook that the call made. The level has it from the end of the round on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<Box<Hook>>,
+    /// The changes of the thread's agents that come with the call's end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<AgentChange>,
     #[serde(default)]
     pub duration_ms: u64,
 }

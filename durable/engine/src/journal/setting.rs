@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::AgentSetting;
 use crate::profiles::{Chain, Role};
 use wire::protocol::{BrowserContext, Hook, ModeProfile, Plan};
 
@@ -53,6 +54,9 @@ pub struct Setting {
     /// Whether agents may make hooks of their own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agent_hooks: bool,
+    /// The agents of the thread; none in a turn whose request asks for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agents: Option<AgentSetting>,
 }
 
 /// The way in which a turn summarises earlier turns.
@@ -81,6 +85,7 @@ impl Default for Setting {
             summaries: None,
             hooks: Vec::new(),
             agent_hooks: false,
+            agents: None,
         }
     }
 }
@@ -103,13 +108,15 @@ pub enum Work {
     Summary,
     /// Judges for a hook.
     Hook,
+    /// Answers as an agent.
+    Agent,
 }
 
 impl Work {
     /// The role whose models do this work; none for the turn's own.
     pub fn models(self) -> Option<Role> {
         match self {
-            Work::Subtask | Work::Step => Some(Role::Subagent),
+            Work::Subtask | Work::Step | Work::Agent => Some(Role::Subagent),
             Work::Review => Some(Role::Quality),
             Work::Summary => Some(Role::Speed),
             Work::Root | Work::Plan | Work::Route | Work::Hook => None,
@@ -119,7 +126,7 @@ impl Work {
     /// Whether hooks watch the level. Levels that only answer one question act on nothing, and hooks have no hooks.
     pub(crate) fn has_hooks(self) -> bool {
         match self {
-            Work::Root | Work::Subtask | Work::Step => true,
+            Work::Root | Work::Subtask | Work::Step | Work::Agent => true,
             Work::Plan | Work::Review | Work::Route | Work::Summary | Work::Hook => false,
         }
     }

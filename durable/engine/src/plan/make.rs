@@ -25,7 +25,7 @@ pub(super) async fn make(
 ) -> Result<Result<Draft, ToolError>, Halt> {
     let question = || {
         let setting = &turn.spec.setting;
-        let of_steps = parent.belt.without(|name| turn.facts().root_only(name));
+        let of_steps = parent.belt.without(|name| turn.facts().kept_from_subtasks(name));
         let described: Vec<String> =
             of_steps.iter().map(|spec| format!("{}: {}", spec.name, spec.description)).collect();
         let text = prompt::objective(&prompt::Wanted {

@@ -97,8 +97,10 @@ fn waves(turn: &Turn, parent: &Level, key: &str, objective: &str) -> Level {
         partial: false,
         left_out: Vec::new(),
         covers: None,
+        agent: None,
+        hooks: Vec::new(),
     };
-    let shared = parent.belt.without(|name| turn.facts().root_only(name) || name == step::NAME);
+    let shared = parent.belt.without(|name| turn.facts().kept_from_subtasks(name) || name == step::NAME);
     turn.open_unasked(parent, key, LevelPath::waves(key), Opening { spec, shared })
 }
 

@@ -173,7 +173,7 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
     let instructions = self::arguments(arguments).map(|call| call.instructions).unwrap_or_default();
     let limits = &turn.spec.limits;
     let spec = LevelSpec {
-        system: prompt::step(parent.place.depth + 1, limits),
+        system: prompt::step(parent.nested + 1, limits),
         instructions: instructions.into(),
         models: Work::Step.models(),
         toolset: None,
@@ -184,6 +184,8 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
         partial: true,
         left_out: Vec::new(),
         covers: None,
+        agent: None,
+        hooks: Vec::new(),
     };
     Opening { spec, shared: parent.belt.replacing(NAME, None) }
 }

@@ -47,6 +47,7 @@ impl Record {
         let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) else { return };
         let pending = self.pending.remove(index);
         self.memory_bytes += self.written(&pending, end);
+        self.agents.apply(&end.agents);
         // A call that the end of its turn cuts off is no failure of the tool.
         if end.is_error && self.stop.is_none() {
             let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };

@@ -69,6 +69,11 @@ impl LevelPath {
         LevelPath(format!("{key}-{HOOK}-"))
     }
 
+    /// The level in which agents answer one after the other. Its steps are their calls, without a model call.
+    pub(crate) fn discussion(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{DISCUSSION}"))
+    }
+
     /// The level of a running plan. Its steps are waves, without a model call.
     pub(crate) fn waves(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{WAVE}"))
@@ -81,6 +86,7 @@ const ROUTE: &str = "route";
 const SUMMARY: &str = "summary";
 const HOOK: &str = "hook";
 const WAVE: char = 'w';
+const DISCUSSION: char = 'd';
 
 /// The path of the level that a step belongs to, from the step's key.
 pub(crate) fn level(at: &str) -> &str {
@@ -98,6 +104,7 @@ pub(crate) fn work(at: &str) -> Work {
         SUMMARY => Work::Summary,
         HOOK => Work::Hook,
         call if call.starts_with(WAVE) => Work::Step,
+        call if call.starts_with(DISCUSSION) => Work::Agent,
         _ => Work::Subtask,
     }
 }
@@ -180,6 +187,8 @@ mod tests {
         assert_eq!(wave, "0.12-w1");
         let in_step = LevelPath::child(&call_key(&wave, 0)).step(4);
         assert_eq!((in_step.as_str(), work(&in_step)), ("0.12-w1.0-4", Work::Step));
+        let spoken = LevelPath::child(&call_key(&LevelPath::discussion(&call).step(1), 0)).step(4);
+        assert_eq!((spoken.as_str(), work(&spoken)), ("0.12-d1.0-4", Work::Agent));
         let below = LevelPath::child(&call_key(&in_step, 2)).step(0);
         assert_eq!((below.as_str(), work(&below)), ("0.12-w1.0-4.2-0", Work::Subtask));
     }

@@ -1,6 +1,7 @@
 //! The sum of a turn's journal entries: counters, ledger, execution tree, open calls. Live and in replay the
 //! same entries go through [`Record::apply`], so a rebuilt turn has the state of the lost one.
 
+pub(crate) mod agents;
 mod calls;
 pub(crate) mod canned;
 pub(crate) mod frozen;
@@ -14,6 +15,7 @@ pub(crate) mod told;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use self::agents::Agents;
 use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
 use crate::budget::{Counted, Exceeded, TurnBudget};
@@ -144,6 +146,8 @@ pub(crate) struct Record {
     pub(crate) hooks: hooks::Hooks,
     /// The plans that the turn made or changed.
     pub(crate) plans: Ledger,
+    /// The thread's agents.
+    pub(crate) agents: Agents,
     /// The facts of the engine's own calls.
     own: OwnCalls,
     /// Dollars, and the models with a call of unknown cost. With such a model the cost of the turn is unknown
@@ -162,6 +166,7 @@ impl Record {
             goal_reached: false,
             hooks: hooks::Hooks::default(),
             plans: Ledger::default(),
+            agents: Agents::new(spec.setting.agents.as_ref()),
             own,
             budget: TurnBudget::new(spec.limits),
             stop: None,
@@ -350,6 +355,7 @@ impl Record {
                 }
             }
             Fact::Plan(plan) => self.plans.changed(&entry.at, plan),
+            Fact::Agents(changes) => self.agents.apply(changes),
             Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
             Fact::ToolEnded(end) => self.call_ended(entry, end),
         }

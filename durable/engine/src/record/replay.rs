@@ -19,6 +19,8 @@ pub(crate) struct Replay {
     called: BTreeMap<String, Vec<ToolCall>>,
     /// The revisions of plans, by the calls that made them.
     plans: BTreeSet<(String, u32)>,
+    /// The calls and levels that changed the thread's agents.
+    agents: BTreeSet<String>,
     resumptions: u32,
     /// Resumptions since the last entry that was progress.
     fruitless: u32,
@@ -65,6 +67,9 @@ impl Replay {
                 }
                 Fact::Plan(plan) => {
                     replay.plans.insert((at, plan.revision));
+                }
+                Fact::Agents(_) => {
+                    replay.agents.insert(at);
                 }
                 // The record holds the waits and their answers, and the verdicts of hooks.
                 Fact::Started(_)
@@ -113,6 +118,11 @@ impl Replay {
     /// Whether a call had brought its plan to this revision.
     pub(crate) fn planned(&self, key: &str, revision: u32) -> bool {
         self.plans.contains(&(key.to_owned(), revision))
+    }
+
+    /// Whether a call had changed the thread's agents.
+    pub(crate) fn changed_agents(&self, key: &str) -> bool {
+        self.agents.contains(key)
     }
 
     /// Resumptions in all, and since the last progress.

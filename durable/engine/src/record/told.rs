@@ -1,7 +1,7 @@
 //! Model calls and decisions as readers see them: the same values in the events and in the stored tree.
 
 use super::canned::CANNED;
-use super::{OpenModelCall, Record};
+use super::{OpenModelCall, Record, keys};
 use crate::journal::{Answer, ModelOutcome};
 use wire::model::{ReplyFinish, Usage};
 use wire::protocol::{Awaited, CallStatus, Decision, Event, Place, TreeModelCall};
@@ -32,6 +32,16 @@ impl Record {
             duration_ms,
             usage,
             finish_reason: finish_reason.to_owned(),
+            agent: self.agent_of(at),
+        }
+    }
+
+    /// The agent whose level makes a model call; none where no agent does, and for `main`.
+    pub(crate) fn agent_of(&self, at: &str) -> Option<String> {
+        match self.opening(keys::level(at)) {
+            Some(opening) => opening.spec.agent.clone(),
+            None if keys::level(at).is_empty() => self.spec.setting.agents.as_ref()?.root.clone(),
+            None => None,
         }
     }
 
@@ -76,6 +86,7 @@ pub(crate) fn started(call: &TreeModelCall, place: Place) -> Event {
         model_call_id: call.id.clone(),
         status: CallStatus::Start,
         model: call.model.clone(),
+        agent: call.agent.clone(),
         place,
         started_ms: Some(call.started_ms),
         first_byte_ms: None,
@@ -92,6 +103,7 @@ pub(crate) fn ended(call: TreeModelCall, place: Place) -> Event {
         model_call_id: call.id,
         status: CallStatus::End,
         model: call.model,
+        agent: call.agent,
         place,
         started_ms: Some(call.started_ms),
         first_byte_ms: call.first_byte_ms,

@@ -230,7 +230,8 @@ impl Client {
                 id: id.clone(),
                 parent_id: place.parent_id.clone(),
                 name: name.clone(),
-                title: (["run_subtask", "plan_step"].contains(&name.as_str())).then(|| title.to_owned()),
+                title: (["run_subtask", "plan_step", "agent_reply"].contains(&name.as_str()))
+                    .then(|| title.to_owned()),
                 args_preview: None,
                 result_preview: Some(preview(result)),
                 is_error: is_error.then_some(true),
@@ -256,7 +257,7 @@ fn model_call(end: &Event) -> TreeModelCall {
     else {
         panic!("{end:?}")
     };
-    let Event::ModelCallUpdate { started_ms, first_byte_ms, duration_ms, .. } = end else {
+    let Event::ModelCallUpdate { started_ms, first_byte_ms, duration_ms, agent, .. } = end else {
         panic!("{end:?}")
     };
     assert!(first_byte_ms.is_none_or(|first| first <= duration_ms.unwrap()), "{end:?}");
@@ -264,6 +265,7 @@ fn model_call(end: &Event) -> TreeModelCall {
         id: model_call_id.clone(),
         parent_id: place.parent_id.clone(),
         model: model.clone(),
+        agent: agent.clone(),
         started_ms: started_ms.unwrap(),
         first_byte_ms: *first_byte_ms,
         duration_ms: duration_ms.unwrap(),
@@ -295,7 +297,7 @@ fn step_and_index(id: &str) -> (usize, usize) {
     let (step_key, index) = key(id).rsplit_once('.').unwrap();
     let step = step_key.rsplit('-').next().unwrap();
     // The order within a plan: its planner, its reviewer, then its waves of steps.
-    let (step, from) = match step.strip_prefix('w') {
+    let (step, from) = match step.strip_prefix(['w', 'd']) {
         Some(wave) => (wave, 2_000),
         None if step_key.contains("-review-") => (step, 1_000),
         None => (step, 0),
@@ -305,7 +307,17 @@ fn step_and_index(id: &str) -> (usize, usize) {
 
 /// Whether calls of this name open levels.
 fn is_level(name: &str) -> bool {
-    ["run_subtask", "plan_step", "agent_create_plan", "agent_update_plan", "route_request"].contains(&name)
+    [
+        "run_subtask",
+        "plan_step",
+        "agent_create_plan",
+        "agent_update_plan",
+        "route_request",
+        "task",
+        "discuss",
+        "agent_reply",
+    ]
+    .contains(&name)
 }
 
 /// A plan is made before it runs. Each step that starts also ends, and runs within its plan.

@@ -78,6 +78,10 @@ pub fn line(event: &Event) -> String {
             format!("hook {} {hook} {said}{failed}{text}{}", short(hook_call_id), place(at))
         }
         Event::HistorySummary { text: Some(text) } => format!("summary {text:?}"),
+        Event::AgentUpdate { name, parent, status, tool_call_id } => {
+            let parent = parent.as_ref().map(|parent| format!(" of {parent}")).unwrap_or_default();
+            format!("agent {name}{parent} {status:?} in {}", short(tool_call_id))
+        }
         Event::HistorySummary { text: None } => "left out".to_owned(),
         Event::SwarmPlanReady { steps } => format!("swarm plan {}", steps.join(", ")),
         Event::SwarmStepStarted { step_index, description } => {

@@ -8,8 +8,10 @@
     reason = "fails as a test does"
 )]
 
+mod disk;
 mod hungry;
 mod invariants;
+mod kept;
 mod lines;
 mod scripted;
 mod support;

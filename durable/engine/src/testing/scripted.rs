@@ -86,6 +86,12 @@ impl ScriptedModel {
     /// The scripted reply to a request, with the place of its instructions among the messages and the number of
     /// the level's step.
     fn reply(&self, request: &ModelRequest) -> (&Reply, usize, usize) {
+        // An agent goes by its instructions, and goes on in its script from one round to the next.
+        let prompt = request.system.trim_end_matches("\nEdited.");
+        if let Some(replies) = self.script.get(prompt) {
+            let step = step(&request.messages);
+            return (replies.get(step).unwrap_or_else(|| replies.last().unwrap()), 0, step);
+        }
         // The newest message with scripted instructions; this skips the loop's own reminders.
         let instructions = |message: &Message| match message {
             Message::User { content } => {

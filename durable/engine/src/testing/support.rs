@@ -1,7 +1,7 @@
 //! A thread with one turn: its disk, a log that can die, and the loop that plays the turn.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,12 +10,14 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::task::{ArcWake, waker};
 
+pub use super::disk::Disk;
+pub use super::kept::KeptAgents;
 use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, Fact, History, Past, PastId, Setting, Shown, Summary, TextPart, Told, TurnEnd,
-    TurnSpec, least_reader,
+    Commit, Entry, FORMAT, Fact, History, Past, PastId, Setting, Summary, TextPart, TurnEnd, TurnSpec,
+    least_reader,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -35,48 +37,6 @@ pub enum Kill {
     Unheard(usize),
     /// At this step of the executor; the test drops the futures as they are.
     AtStep(usize),
-}
-
-/// The content of the disk, which outlives the runs of a turn.
-#[derive(Default)]
-pub struct Disk {
-    pub entries: RefCell<Vec<Entry>>,
-    pub events: RefCell<BTreeMap<Seq, Event>>,
-    keys: RefCell<BTreeSet<String>>,
-    rows: RefCell<BTreeSet<String>>,
-    pub end: RefCell<Option<TurnEnd>>,
-    next_seq: Cell<Seq>,
-    pub commits: Cell<usize>,
-}
-
-impl Disk {
-    /// Puts the journal of another run on the disk.
-    pub fn found(&self, entries: Vec<Entry>) {
-        self.rows.borrow_mut().extend(entries.iter().map(Entry::key));
-        *self.entries.borrow_mut() = entries;
-    }
-
-    /// Takes the turn's end away: older code wrote the last outcome and the end apart, and its run may be lost between
-    /// the two.
-    pub fn lose_end(&self) {
-        assert!(self.end.take().is_some());
-        self.events
-            .borrow_mut()
-            .retain(|_, event| !matches!(event, Event::CostSummary(_) | Event::Done { .. }));
-        self.keys.borrow_mut().retain(|key| !["cost_summary", "done"].contains(&key.as_str()));
-    }
-
-    /// The number of such entries.
-    pub fn count(&self, is: impl Fn(&Entry) -> bool) -> usize {
-        self.entries.borrow().iter().filter(|entry| is(entry)).count()
-    }
-
-    /// The journal, and the parts that the events have shown.
-    fn read(&self) -> (Vec<Entry>, Shown) {
-        let events = self.events.borrow();
-        let told = events.iter().filter_map(|(seq, event)| Some((*seq, Told::event(event)?))).collect();
-        (self.entries.borrow().clone(), Shown::read(told))
-    }
 }
 
 /// One run's access to the disk. It can die, as a killed process does.
@@ -194,6 +154,8 @@ pub struct Case {
     pub setting: Setting,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
+    /// What earlier turns left of agents, and templates.
+    pub agents: Rc<KeptAgents>,
 }
 
 impl Case {
@@ -229,6 +191,7 @@ impl Case {
             subtask_chain: None,
             context: "thread",
             setting: Setting::default(),
+            agents: Rc::default(),
         }
     }
 
@@ -240,8 +203,12 @@ impl Case {
     pub fn spec(&self) -> TurnSpec {
         let profile = &ContextProfile::named(self.context).unwrap().in_mode(self.setting.mode);
         let draft = self.setting.draft.as_deref();
-        let (has_draft, agent_hooks) = (draft.is_some(), self.setting.agent_hooks);
-        let in_context = InContext { profile: *profile, has_draft, agent_hooks };
+        let in_context = InContext {
+            profile: *profile,
+            has_draft: draft.is_some(),
+            agent_hooks: self.setting.agent_hooks,
+            agents: self.setting.agents.is_some(),
+        };
         let about = prompt::About {
             context: profile,
             entity_id: None,
@@ -291,7 +258,8 @@ impl Case {
 
     fn ports(&self, log: Rc<RunLog>) -> Ports {
         let model = Rc::clone(&self.model) as Rc<dyn Model>;
-        Ports { model, tools: Rc::clone(&self.tools) as _, clock: Rc::clone(&self.clock) as _, log }
+        let (tools, clock) = (Rc::clone(&self.tools) as _, Rc::clone(&self.clock) as _);
+        Ports { model, tools, clock, log, agents: Rc::clone(&self.agents) as _ }
     }
 
     /// Begins the turn and lets `during` act on it between two steps of the executor, until it is over.

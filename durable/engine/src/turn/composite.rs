@@ -7,7 +7,7 @@ use futures::future::LocalBoxFuture;
 use super::hooking::Judge;
 use super::level::Level;
 use super::{Halt, Turn};
-use crate::journal::ToolEnd;
+use crate::journal::{AgentChange, ToolEnd};
 use crate::memory::Overlay;
 use crate::own::{OwnCall, OwnCalls};
 use crate::ports::ToolError;
@@ -38,12 +38,21 @@ pub(crate) struct Outcome {
     pub(crate) cut_off: Option<CutOff>,
     /// The hook that it made for its level.
     pub(crate) hook: Option<Box<Hook>>,
+    /// The changes of the thread's agents that come with the call's end.
+    pub(crate) agents: Vec<AgentChange>,
 }
 
 impl Outcome {
     /// The result of a call that wrote nothing to memory.
     pub(crate) fn of(result: Result<String, ToolError>) -> Self {
-        Outcome { result, overlay: Overlay::new(), partial: false, cut_off: None, hook: None }
+        Outcome {
+            result,
+            overlay: Overlay::new(),
+            partial: false,
+            cut_off: None,
+            hook: None,
+            agents: Vec::new(),
+        }
     }
 }
 

@@ -153,6 +153,7 @@ fn start(
         id: model_call_id.clone(),
         model: chain.first.choice.model.clone(),
         started_ms: entry.elapsed_ms,
+        agent: turn.agent_at(level).map(str::to_owned),
         ..TreeModelCall::default()
     };
     events.push((format!("model_start:{at}"), started(&call, place.clone())));

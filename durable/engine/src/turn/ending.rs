@@ -6,11 +6,11 @@
 
 use std::mem;
 
-use super::Turn;
 use super::closing::{Scope, foresee};
 use super::left::{Left, cut_off, not_made};
 use super::level::{Level, LevelEnd, answer};
 use super::results::failed;
+use super::{Turn, agents};
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
 use crate::ports::LogError;
 use crate::record::{PendingCall, Record};
@@ -142,6 +142,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
     commit.events.push(("cost_summary".to_owned(), Event::CostSummary(costs.clone())));
     let done = Event::Done { message_id: message_id.clone(), finish_reason, usage };
     commit.events.push(("done".to_owned(), done));
+    let (agents, history) = agents::left(turn, last, history);
     commit.end = Some(Box::new(TurnEnd {
         message: StoredMessage {
             id: message_id,
@@ -159,6 +160,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
         calls: last.calls.clone(),
         plans: last.plans_at_end(),
         summary: last.summary.clone(),
+        agents,
         used: Some(last.budget.charged()),
     }));
     turn.write(commit)?;

@@ -64,6 +64,8 @@ enum Shortening {
 pub struct Level {
     pub(crate) path: LevelPath,
     pub(crate) place: Place,
+    /// The levels around this one that count towards the limit of depth.
+    pub(crate) nested: u32,
     pub(crate) belt: Toolbelt,
     pub(crate) memory: AgentMemory,
     /// The file versions that this level's own calls have learnt.
@@ -98,7 +100,8 @@ pub struct Level {
 
 impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
-        let LevelStart { path, place, models, model, system, history, instructions, belt, .. } = start;
+        let LevelStart { path, place, nested, models, model, system, history, instructions, belt, .. } =
+            start;
         let LevelStart { earlier, hooked, schema, opening, memory, digest, own, .. } = start;
         let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
             true => AtLimit::Returns,
@@ -109,8 +112,7 @@ impl Level {
         let objection = objection.unwrap_or_default();
         // A model that cannot call gets no tools, so any call that it writes is refused (N-170).
         let belt = if model.calls() { belt } else { Toolbelt::new([]) };
-        let tools =
-            belt.definitions(|spec| place.depth.saturating_add(own.levels(&spec.name)) <= limits.depth);
+        let tools = belt.definitions(|spec| nested.saturating_add(own.levels(&spec.name)) <= limits.depth);
         let message_tokens = limits.history_tokens.saturating_sub(fixed_tokens(&system, &tools));
         let own_from = history.len();
         let digest = digest.with(&system).with(&instructions.text());
@@ -119,6 +121,7 @@ impl Level {
         Level {
             path,
             place,
+            nested,
             belt,
             memory,
             versions: Rc::default(),
@@ -327,7 +330,7 @@ impl Level {
     }
 
     /// The calls of the round that has not settled.
-    pub(super) fn pending(&self) -> Rc<[ToolCall]> {
+    pub(crate) fn pending(&self) -> Rc<[ToolCall]> {
         match &self.state {
             State::Tools(calls) => Rc::clone(calls),
             State::Model | State::Done(_) => Rc::new([]),
@@ -371,7 +374,7 @@ impl Level {
     }
 
     /// The level's own messages, from its instructions on.
-    pub(super) fn own_messages(&self) -> Vec<Message> {
+    pub(crate) fn own_messages(&self) -> Vec<Message> {
         self.messages.iter().skip(self.own_from).map(|message| Message::clone(message)).collect()
     }
 

@@ -8,11 +8,13 @@
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
 //! - `hooking`: asks the hooks of a level, before its model calls and before its calls.
 //! - `summary`: levels that summarise the turns before this one.
+//! - `agents`: the thread's agents in the journal, and the one that the user talks to.
 //! - `composite`: the engine's own calls, as the loop knows them.
 //! - `reserve`: asks the budget. `results`: a call's start and end in words.
 //! - `parking`: calls that wait for an answer from outside. `asking`: the question at a limit.
 //! - `closing`: ends open calls. `left`: the work that this leaves undone. `ending`: ends the turn.
 
+mod agents;
 mod announcing;
 mod asking;
 mod called;

@@ -12,13 +12,17 @@ use crate::profiles::Limits;
 use crate::record::frozen::Opening;
 use crate::record::keys::{Digest, LevelPath};
 use crate::toolbelt::OutputSchema;
+use wire::model::Message;
 use wire::protocol::Place;
 
 /// The place of a child level in its turn.
 struct Within {
     path: LevelPath,
     place: Place,
+    nested: u32,
     digest: Digest,
+    /// The messages that an agent remembers.
+    history: Vec<Rc<Message>>,
 }
 
 impl Turn {
@@ -31,6 +35,28 @@ impl Turn {
         path: LevelPath,
         make: impl FnOnce() -> Result<Opening, ToolError>,
     ) -> Result<Level, ToolError> {
+        self.open_within(parent, self.within(parent, key, path), make)
+    }
+
+    /// Opens the level of an agent, which remembers `history`.
+    pub(crate) fn open_agent(
+        &self,
+        parent: &Level,
+        key: &str,
+        history: Vec<Rc<Message>>,
+        make: impl FnOnce() -> Opening,
+    ) -> Result<Level, ToolError> {
+        let within = Within { history, ..self.within(parent, key, LevelPath::child(key)) };
+        self.open_within(parent, within, || Ok(make()))
+    }
+
+    fn open_within(
+        &self,
+        parent: &Level,
+        within: Within,
+        make: impl FnOnce() -> Result<Opening, ToolError>,
+    ) -> Result<Level, ToolError> {
+        let path = &within.path;
         let known = self.record.borrow().opening(path.as_str());
         let compile = match known {
             Some(_) => OutputSchema::compile_frozen,
@@ -45,12 +71,19 @@ impl Turn {
         let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
         let schema =
             schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
-        Ok(self.child(parent, self.within(parent, key, path), opening, schema.map(Rc::new)))
+        Ok(self.child(parent, within, opening, schema.map(Rc::new)))
     }
 
     /// Opens a level that asks no model: the service makes its calls. Nothing of it is frozen.
     pub(crate) fn open_unasked(&self, parent: &Level, key: &str, path: LevelPath, opening: Opening) -> Level {
         self.child(parent, self.within(parent, key, path), Rc::new(opening), None)
+    }
+
+    /// Opens the level in which agents answer one after the other. It asks no model, and does not count towards the limit of
+    /// depth: an agent nests as deep as a subtask.
+    pub(crate) fn open_discussion(&self, parent: &Level, key: &str, opening: Opening) -> Level {
+        let within = self.within(parent, key, LevelPath::discussion(key));
+        self.child(parent, Within { nested: parent.nested, ..within }, Rc::new(opening), None)
     }
 
     /// Opens a level that no call contains. `make` runs only for a level that the journal does not know.
@@ -64,13 +97,15 @@ impl Turn {
         let opening = known.unwrap_or_else(|| Rc::new(as_edited(make())));
         let place = Place { parent_id: parent.place.parent_id.clone(), depth: parent.place.depth + 1 };
         let digest = parent.digest().with(path.as_str());
-        self.child(parent, Within { path, place, digest }, opening, None)
+        let within = Within { path, place, nested: parent.nested + 1, digest, history: Vec::new() };
+        self.child(parent, within, opening, None)
     }
 
     /// The place of a level within a call of its parent.
     fn within(&self, parent: &Level, key: &str, path: LevelPath) -> Within {
         let place = Place { parent_id: Some(self.ids.tool_call(key)), depth: parent.place.depth + 1 };
-        Within { path, place, digest: parent.digest().with(key) }
+        let digest = parent.digest().with(key);
+        Within { path, place, nested: parent.nested + 1, digest, history: Vec::new() }
     }
 
     fn ends_level(&self, name: &str) -> bool {
@@ -81,19 +116,20 @@ impl Turn {
     fn child(
         &self,
         parent: &Level,
-        Within { path, place, digest }: Within,
+        Within { path, place, nested, digest, history }: Within,
         opening: Rc<Opening>,
         schema: Option<Rc<OutputSchema>>,
     ) -> Level {
         let spec = &opening.spec;
         let start = LevelStart {
-            hooked: Hooked::new(self.copied_hooks(parent, path.as_str())),
+            hooked: Hooked::new(self.copied_hooks(parent, path.as_str())).with(&spec.hooks),
             path,
             place,
+            nested,
             models: spec.models,
             model: Rc::clone(&self.spec.chain_of(spec.models).first.choice),
             system: spec.system.as_str().into(),
-            history: Vec::new(),
+            history,
             earlier: Earlier::default(),
             instructions: spec.instructions.clone(),
             belt: opening.shared.with(spec.own_tools.iter().cloned()),

@@ -2,9 +2,7 @@
 
 use super::Turn;
 use crate::journal::{Answer, ToolEnd};
-use crate::memory::Overlay;
 use crate::ports::ToolError;
-use crate::versions::Versions;
 use wire::model::ToolCall;
 use wire::protocol::{CallStatus, Event, MAX_NAME_CHARS, MAX_SOURCES, Place, Source};
 
@@ -115,8 +113,7 @@ pub(super) const UNKNOWN: &str =
 
 /// A result that is an error.
 pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {
-    let (overlay, versions) = (Overlay::new(), Versions::new());
-    ToolEnd { content, is_error: true, partial: false, overlay, versions, hook: None, duration_ms }
+    ToolEnd { content, is_error: true, duration_ms, ..ToolEnd::default() }
 }
 
 /// Cuts a text to this many bytes, at a character's border, with a mark that tells its whole length (N-145).

@@ -117,32 +117,33 @@ impl<'a> Round<'a> {
         let began_ms = turn.ports.clock.now_ms();
         let mut waited_ms = None;
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
-        let Outcome { result, overlay, partial, cut_off, hook } =
-            match turn.own(&call.name).map(|own| own.carrier) {
-                Some(Carrier::Composite(composite)) => {
-                    let (parent, key) = (self.level, key.as_str());
-                    composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
+        let outcome = match turn.own(&call.name).map(|own| own.carrier) {
+            Some(Carrier::Composite(composite)) => {
+                let (parent, key) = (self.level, key.as_str());
+                composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
+            }
+            Some(Carrier::AtOnce(carry_out)) => carry_out(turn, self.level, &call.arguments),
+            None if outside => {
+                let (answer, waited) = turn.answered(&key, Awaited::Client).await;
+                waited_ms = Some(waited);
+                Outcome::of(told_by_client(answer))
+            }
+            None => {
+                if !spec.is_pure() {
+                    turn.written().await?;
                 }
-                Some(Carrier::AtOnce(carry_out)) => carry_out(turn, self.level, &call.arguments),
-                None if outside => {
-                    let (answer, waited) = turn.answered(&key, Awaited::Client).await;
-                    waited_ms = Some(waited);
-                    Outcome::of(told_by_client(answer))
-                }
-                None => {
-                    if !spec.is_pure() {
-                        turn.written().await?;
-                    }
-                    Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
-                }
-            };
+                Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
+            }
+        };
+        let Outcome { result, overlay, partial, cut_off, hook, agents } = outcome;
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
             Ok(content) => (content, false),
             Err(ToolError(text)) => (text, true),
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
-        let end = ToolEnd { content, is_error, partial, overlay, versions: seen.learnt(), hook, duration_ms };
+        let versions = seen.learnt();
+        let end = ToolEnd { content, is_error, partial, overlay, versions, hook, agents, duration_ms };
         Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
     }
 

@@ -15,7 +15,7 @@ use super::drive::{drive, start_first};
 use super::gathered::Gathered;
 use super::level::{Earlier, Hooked, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
 use super::{Halt, ending};
-use crate::journal::{Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
+use crate::journal::{Agent, Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::ports::{LogError, Ports};
 use crate::record::Record;
@@ -96,7 +96,7 @@ impl Turn {
         let thinking = ("state".to_owned(), turn.agent_state(None));
         let events = vec![("session".to_owned(), session), thinking];
         turn.gather(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() });
-        let root = turn.root();
+        let root = turn.root()?;
         // A blank message is answered without any call; a mode makes its own calls before the root's, and hooks may comment
         // on the input.
         let comments = root.hooks().iter().any(|hook| hook.on == HookPoint::Input);
@@ -199,7 +199,8 @@ impl Turn {
         if let Some(detail) = self.unreadable.clone() {
             self.stop(TurnStop::Interrupted { detail })?;
         }
-        let mut root = self.begun.take().unwrap_or_else(|| self.root());
+        let begun = self.begun.take();
+        let mut root = begun.map_or_else(|| self.root(), Ok)?;
         let end = {
             let mut driving = self.drive_root(&mut root).boxed_local();
             let ending = self.ending_early();
@@ -261,21 +262,61 @@ impl Turn {
         &self.spec
     }
 
-    fn root(&self) -> Level {
+    fn root(&self) -> Result<Level, LogError> {
+        let Some(agent) = self.root_agent() else { return Ok(self.main()) };
+        self.recall(&agent.name, "")?;
+        Ok(self.agent_as_root(&agent))
+    }
+
+    /// The level of an agent that the user talks to. It remembers its own conversation, not the thread's.
+    fn agent_as_root(&self, agent: &Agent) -> Level {
+        let record = self.record.borrow();
+        let heard =
+            self.heard_before(agent).map(|text| Rc::new(Message::User { content: text.as_str().into() }));
+        let all = record.toolsets.get(Some(0));
+        let callers = all.without(|name| self.facts().root_only(name));
+        let start = LevelStart {
+            system: agent.instructions.as_str().into(),
+            history: record
+                .agents
+                .transcript(&agent.name)
+                .into_iter()
+                .chain(heard)
+                .chain(self.retrieved())
+                .collect(),
+            belt: agent.belt(&callers, &all),
+            hooked: self.own_hooked().with(&agent.hooks),
+            ..self.root_start()
+        };
+        Level::new(start, self.spec.limits)
+    }
+
+    fn main(&self) -> Level {
         let may_summarise = self.spec.setting.summaries.is_some() && !self.spec.is_blank();
         let summaries = if may_summarise { MAX_SUMMARIES } else { 0 };
         let (mut history, earlier) =
             Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);
         history.extend(self.retrieved());
-        let start = LevelStart {
+        Level::new(LevelStart { history, earlier, ..self.root_start() }, self.spec.limits)
+    }
+
+    /// The hooks with which the turn began.
+    fn own_hooked(&self) -> Hooked {
+        Hooked::new(self.spec.setting.hooks.iter().cloned().map(Rc::new).collect())
+    }
+
+    /// The start of the root without the messages before the user's.
+    fn root_start(&self) -> LevelStart {
+        LevelStart {
             path: LevelPath::default(),
             place: Place::default(),
+            nested: 0,
             models: None,
             model: Rc::clone(&self.spec.chain.first.choice),
             system: self.spec.system.as_str().into(),
-            history,
-            earlier,
-            hooked: Hooked::new(self.spec.setting.hooks.iter().cloned().map(Rc::new).collect()),
+            history: Vec::new(),
+            earlier: Earlier::default(),
+            hooked: self.own_hooked(),
             instructions: self.spec.content.clone(),
             belt: self.record.borrow().toolsets.get(Some(0)),
             schema: None,
@@ -283,8 +324,7 @@ impl Turn {
             memory: AgentMemory::default(),
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
             own: self.facts(),
-        };
-        Level::new(start, self.spec.limits)
+        }
     }
 
     /// The retrieved text for the user's message. It comes last before the message, and is no part of the

@@ -71,6 +71,8 @@ fn opening(leaving: Leaving) -> Opening {
         partial: false,
         left_out: Vec::new(),
         covers: Some(leaving.covers),
+        agent: None,
+        hooks: Vec::new(),
     };
     Opening { spec, shared: Toolbelt::new([]) }
 }

@@ -87,7 +87,7 @@ impl Turn {
         commit
     }
 
-    pub(super) fn alive(&self) -> Result<(), Halt> {
+    pub(crate) fn alive(&self) -> Result<(), Halt> {
         if self.record.borrow().stop.is_some() { Err(Halt::Stopped) } else { Ok(()) }
     }
 

@@ -2,10 +2,17 @@
 
 #[cfg(not(feature = "files"))]
 pub mod files {
+    use engine::ports::ToolError;
+    use futures::FutureExt;
+    use futures::future::LocalBoxFuture;
     use worker::Env;
 
     use crate::storage::StoreError;
     use crate::storage::outgoing::Outgoing;
+
+    pub fn template(_: &Env, _: &str, _: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        async { Err(ToolError("this deployment has no workspaces".to_owned())) }.boxed_local()
+    }
 
     pub fn has_workspaces(_: &Env) -> bool {
         false

@@ -4,6 +4,7 @@
 //! modules above it decide who may write, when, and how work goes on. The modules that name the platform exist on
 //! wasm32 only.
 
+pub mod agent_rows;
 pub mod fit;
 pub mod history;
 pub mod keys;
@@ -16,6 +17,8 @@ pub mod schedule;
 pub mod schema;
 pub mod turn;
 
+#[cfg(target_arch = "wasm32")]
+pub mod agents;
 #[cfg(target_arch = "wasm32")]
 pub mod index;
 #[cfg(target_arch = "wasm32")]

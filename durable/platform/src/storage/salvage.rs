@@ -274,6 +274,7 @@ fn model_call(event: Event) -> Option<TreeModelCall> {
         usage,
         cost_usd,
         finish_reason,
+        agent,
     } = event
     else {
         return None;
@@ -289,6 +290,7 @@ fn model_call(event: Event) -> Option<TreeModelCall> {
         usage,
         cost_usd,
         finish_reason: finish_reason.unwrap_or_default(),
+        agent,
     })
 }
 

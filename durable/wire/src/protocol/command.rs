@@ -5,7 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{ApiError, ChatRequest, Decision, ErrorCode, Hook};
+use super::{AgentDump, ApiError, ChatRequest, Decision, ErrorCode, Hook};
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -269,6 +269,25 @@ pub enum ThreadCommand {
         limit: u32,
         cursor: Option<String>,
     },
+    /// List the agents of the thread.
+    Agents,
+    /// List the rounds of an agent.
+    AgentRounds {
+        name: String,
+        cursor: Option<String>,
+    },
+    /// Return an agent with all that it remembers.
+    DumpAgent {
+        name: String,
+    },
+    /// Make an agent of a dump.
+    RestoreAgent {
+        dump: Box<AgentDump>,
+    },
+    /// End an agent, with those that it made.
+    EndAgent {
+        name: String,
+    },
     Delete,
 }
 
@@ -294,5 +313,10 @@ crate::tagged!(ThreadCommand by "do" {
     "remove_queued" => RemoveQueued { message_id },
     "record" => Record { turn_id },
     "records" => Records { limit, cursor },
+    "agents" => Agents,
+    "agent_rounds" => AgentRounds { name, cursor },
+    "dump_agent" => DumpAgent { name },
+    "restore_agent" => RestoreAgent { dump },
+    "end_agent" => EndAgent { name },
     "delete" => Delete,
 });

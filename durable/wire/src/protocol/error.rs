@@ -18,6 +18,8 @@ pub enum ErrorCode {
     MessageRemoved,
     NotWaiting,
     KeyNotFound,
+    AgentNotFound,
+    AgentExists,
     FileNotFound,
     ProjectNotFound,
     ProjectConflict,
@@ -74,6 +76,8 @@ impl ErrorCode {
             ErrorCode::MessageRemoved => ("message_removed", 410, "The message was removed from the queue"),
             ErrorCode::NotWaiting => ("not_waiting", 404, "No call waits for this answer"),
             ErrorCode::KeyNotFound => ("key_not_found", 404, "There is no such API key"),
+            ErrorCode::AgentNotFound => ("agent_not_found", 404, "There is no such agent"),
+            ErrorCode::AgentExists => ("agent_exists", 409, "There is an agent of this name already"),
             ErrorCode::FileNotFound => ("file_not_found", 404, "There is no such file"),
             ErrorCode::ProjectNotFound => {
                 ("project_not_found", 404, "There is no such project, task or document")

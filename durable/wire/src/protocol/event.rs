@@ -83,6 +83,9 @@ pub enum Event {
         model_call_id: String,
         status: CallStatus,
         model: String,
+        /// The agent that asks the model; absent for `main` and for levels that are no agents.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
         #[serde(flatten)]
         place: Place,
         /// The turn's running time when the call started, in milliseconds. The end of a call that was repeated tells the
@@ -237,6 +240,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         text: Option<String>,
     },
+    /// An agent of the thread was made, answers, has answered, or ended. `parent` is the agent that made it, null for one of
+    /// `main`; `tool_call_id` is the call by which it came about.
+    AgentUpdate { name: String, parent: Option<String>, status: AgentStatus, tool_call_id: String },
     /// A model made a plan.
     PlanCreated { tool_call_id: String, plan: Box<Plan> },
     /// The plan waits for the user, who decides with the next message.
@@ -306,6 +312,7 @@ impl Event {
             Event::ModelCallReset { .. } => "model_call_reset",
             Event::HookUpdate { .. } => "hook_update",
             Event::HistorySummary { .. } => "history_summary",
+            Event::AgentUpdate { .. } => "agent_update",
             Event::PlanCreated { .. } => "plan_created",
             Event::PlanReadyForReview { .. } => "plan_ready_for_review",
             Event::PlanReview { .. } => "plan_review",
@@ -340,6 +347,20 @@ pub enum AgentState {
     ExecutingPlan,
     /// The turn is parked until a person answers, or has ended with a decision left to a person.
     WaitingOnUser,
+}
+
+/// The state of an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AgentStatus {
+    Created,
+    /// It is asked, and its model answers.
+    Speaking,
+    /// It has answered, or its answer was cut off.
+    Silent,
+    Terminated,
 }
 
 /// The start or the end of a call.

@@ -1,6 +1,7 @@
 //! The wire types: requests of clients, responses, events, stored messages. They have no logic beyond checking a
 //! request.
 
+mod agent;
 mod change;
 mod command;
 mod content;
@@ -21,6 +22,7 @@ mod request;
 mod tree;
 mod words;
 
+pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES};
 pub use change::{Change, ThreadChange};
 pub use command::{
     ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,
@@ -34,8 +36,8 @@ pub use content::{
 pub use cost::{CostSummary, ModelCost};
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
-    AgentState, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason, Numbered, Place,
-    Seq, TurnLimits,
+    AgentState, AgentStatus, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason,
+    Numbered, Place, Seq, TurnLimits,
 };
 #[cfg(feature = "openapi")]
 pub use hook::HOOK_NAME;

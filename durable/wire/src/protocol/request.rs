@@ -26,6 +26,8 @@ const MAX_JSON_DEPTH: usize = 64;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
 pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
+/// The longest name of an agent, in bytes.
+const MAX_AGENT_NAME: usize = 32;
 /// The most collections that one turn searches.
 const MAX_CHOSEN: usize = 8;
 
@@ -97,6 +99,13 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_WORKSPACE_NAME), regex(pattern = WORKSPACE_NAME)))]
     pub workspace: Option<String>,
+    /// Asks for agents that stay: the model may make them, and those of earlier turns are there again.
+    #[serde(default)]
+    pub agents: Option<bool>,
+    /// The agent that answers in place of `main`, which does not hear it. It asks for agents as well.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_AGENT_NAME)))]
+    pub agent: Option<String>,
     /// The service accepts and ignores this member (requirements N-018, N-186).
     #[serde(default, skip_serializing)]
     #[cfg_attr(test, ts(skip))]
@@ -319,6 +328,12 @@ impl ChatRequest {
         if self.if_running == Some(IfRunning::Queue) && self.replaces_message_id.is_some() {
             let detail = "a message that replaces another one cannot be queued";
             return Err(ApiError::field("if_running", detail));
+        }
+        if self.agent.as_ref().is_some_and(|name| name.len() > MAX_AGENT_NAME) {
+            return Err(ApiError::field("agent", format!("a name has at most {MAX_AGENT_NAME} characters")));
+        }
+        if self.agent.is_some() && self.mode_profile.is_some() {
+            return Err(ApiError::field("agent", "an agent has no `mode_profile`: it makes no plans"));
         }
         let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);
         named.map_err(|why| ApiError::field("workspace", why))

@@ -95,6 +95,9 @@ pub struct TreeModelCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     pub finish_reason: String,
+    /// The agent that asked the model; absent for `main` and for levels that are no agents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 /// The first [`PREVIEW_CHARS`] characters. A cut text ends with an ellipsis, which counts.

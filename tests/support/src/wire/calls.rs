@@ -7,8 +7,17 @@ use serde_json::Value;
 use crate::Event;
 
 /// The calls that contain other calls.
-const LEVELS: [&str; 6] =
-    ["run_subtask", "agent_create_plan", "agent_update_plan", "plan_step", "route_request", HOOK];
+const LEVELS: [&str; 9] = [
+    "run_subtask",
+    "agent_create_plan",
+    "agent_update_plan",
+    "plan_step",
+    "route_request",
+    "task",
+    "discuss",
+    "agent_reply",
+    HOOK,
+];
 /// The name of a hook among them: no tool has it.
 const HOOK: &str = "a hook";
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::journal::AgentSetting;
 
 type Calls = Vec<Vec<(&'static str, Value)>>;
 
@@ -10,13 +11,16 @@ fn builtin(name: &str, options: Value) -> Value {
     json!([{"name": name, "builtin": name, "options": options}])
 }
 
-/// A turn of these rounds whose hook is built in. The tools of agents are test tools of their names.
+/// A turn of these rounds whose hook is built in. It has agents, and each of them answers "Yes.".
 fn played(name: &str, options: Value, calls: Calls) -> Case {
-    let mut case = rounds(builtin(name, options), calls);
+    let replies = calls.into_iter().map(Reply::Calls).chain([Reply::Text("Done.")]);
+    let script = script(&[("go", replies.collect()), ("Help.", vec![Reply::Text("Yes."); 8])]);
+    let mut case = hooked(builtin(name, options), script);
+    case.setting.agents = Some(AgentSetting::default());
     case.tools = {
         let pace = std::rc::Rc::new(Pace::new(0));
         let mut tools = crate::testing::TestTools::new(&pace, &case.disk);
-        tools.add_versioned(&["task", "discuss", "terminate", "todo_write", "read", "edit"]);
+        tools.add_versioned(&["read", "edit"]);
         std::rc::Rc::new(tools)
     };
     case.run()
@@ -26,6 +30,10 @@ fn played(name: &str, options: Value, calls: Calls) -> Case {
 fn blocked(case: &Case) -> Vec<String> {
     let lines = case.lines().into_iter().filter(|line| line.contains(" Block "));
     lines.map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
+}
+
+fn task(name: &str) -> (&'static str, Value) {
+    ("task", json!({"name": name, "instructions": "Help."}))
 }
 
 fn echo(n: u32) -> (&'static str, Value) {
@@ -55,7 +63,6 @@ fn loop_guard_blocks_the_third_of_the_same_calls() {
 // A-066
 #[test]
 fn spawn_limit_bounds_subtasks_and_agents() {
-    let task = |name: &str| ("task", json!({"name": name}));
     let calls = vec![vec![task("a")], vec![task("b"), echo(1)], vec![task("c"), subtask("d")]];
     assert_eq!(blocked(&played("spawn_limit", json!({"most": 2}), calls.clone())), ["2.1h0", "2.0h0"]);
     let calls = (0..5).map(|_| vec![task("a")]).collect();
@@ -65,7 +72,9 @@ fn spawn_limit_bounds_subtasks_and_agents() {
 // A-067
 #[test]
 fn discuss_limit_bounds_the_rounds_of_a_discussion() {
-    let calls: Calls = (0..7).map(|n| vec![("discuss", json!({ "prompt": n }))]).collect();
+    let first = vec![task("a"), ("discuss", json!({"prompt": "0"}))];
+    let more = (1..7).map(|n| vec![("discuss", json!({"prompt": n.to_string()}))]);
+    let calls: Calls = [first].into_iter().chain(more).collect();
     assert_eq!(blocked(&played("discuss_limit", json!({}), calls.clone())), ["5.0h0", "6.0h0"]);
     assert_eq!(blocked(&played("discuss_limit", json!({"most": 6}), calls)), ["6.0h0"]);
 }
@@ -73,7 +82,6 @@ fn discuss_limit_bounds_the_rounds_of_a_discussion() {
 // A-065: the second task is blocked while one exists.
 #[test]
 fn single_minded_allows_one_agent_at_a_time() {
-    let task = |name: &str| ("task", json!({"name": name}));
     let end = |name: &str| ("terminate", json!({"name": name}));
     let calls =
         vec![vec![task("a"), task("b")], vec![task("a")], vec![end("a")], vec![task("b")], vec![task("a")]];
@@ -86,11 +94,7 @@ fn single_minded_allows_one_agent_at_a_time() {
 // A-064: after n rounds of silence the reminder appears.
 #[test]
 fn garbage_collector_names_agents_that_are_silent() {
-    let mut calls = vec![vec![
-        ("task", json!({"name": "a"})),
-        ("task", json!({"name": "b"})),
-        ("task", json!({"name": "c"})),
-    ]];
+    let mut calls = vec![vec![task("a"), task("b"), task("c")]];
     calls.push(vec![("terminate", json!({"name": "c"}))]);
     calls.push(vec![("discuss", json!({"prompt": "?", "speakers": ["b"]}))]);
     calls.extend((0..2).map(|n| vec![echo(n)]));
@@ -107,13 +111,14 @@ fn garbage_collector_names_agents_that_are_silent() {
 // A-012 A-107: it fires at every nth round of each agent, and reads the list.
 #[test]
 fn todo_reminder_shows_the_list_at_every_nth_round() {
-    let mut calls = vec![vec![("memory_write", json!({"key": "todo", "value": "- bake"}))]];
+    let write = |text: &str| ("todo_write", json!({"todos": [{"text": text}]}));
+    let mut calls = vec![vec![write("bake")]];
     calls.extend((0..4).map(|n| vec![echo(n)]));
     let case = played("todo_reminder", json!({"every": 2}), calls);
     let told = "[hook todo_reminder] The list of things to do was not touched for 2 rounds. Update it with todo_write if it is \
-                old:\n- bake";
+                old:\n[{\"text\":\"bake\",\"status\":\"open\"}]";
     assert_eq!(comments(&case), [told, told]);
-    let calls = vec![vec![echo(1)], vec![("todo_write", json!({}))], vec![echo(2)]];
+    let calls = vec![vec![echo(1)], vec![write("eat")], vec![echo(2)]];
     assert!(comments(&played("todo_reminder", json!({"every": 2}), calls)).is_empty());
     let calls = (0..10).map(|n| vec![echo(n)]).collect();
     assert!(

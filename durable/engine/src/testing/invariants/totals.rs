@@ -1,6 +1,8 @@
 //! The totals of a turn: its limits, its stored tree, its history and its memory.
 
 use super::*;
+use crate::agents::todo::Todo;
+use crate::journal::{MAIN, todo_key};
 use crate::profiles::{MAX_GRANTS, OnLimit};
 
 pub(super) fn count_of(kinds: &[&str], kind: &str) -> usize {
@@ -32,8 +34,8 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
                 steps.entry(level).or_default().insert(&entry.at);
                 assert!(held.input_tokens <= limits.history_tokens, "{shown}");
-                // A hook stands beside its level, one deeper.
-                let beside = if level.ends_with("-hook-") { 1 } else { 0 };
+                // A hook stands beside its level, one deeper. The level in which agents answer does not count.
+                let beside = u32::from(level.ends_with("-hook-")) + level.matches("-d").count() as u32;
                 let depth = if level.ends_with("-summary-") { 0 } else { place.depth - beside };
                 assert!(entry.elapsed_ms < limits.wall_clock_ms && depth <= limits.depth, "{shown}");
             }
@@ -65,7 +67,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let most = |at: &str| match crate::record::keys::work(&format!("{at}0")) {
         Work::Plan | Work::Review => limits.schema_retries + 2,
         Work::Step => limits.step_iterations,
-        Work::Root | Work::Subtask => limits.iterations,
+        Work::Root | Work::Subtask | Work::Agent => limits.iterations,
         Work::Route | Work::Summary => 1,
         Work::Hook => 2,
     };
@@ -108,7 +110,12 @@ pub(super) fn history(case: &Case, client: &Client) {
     let mut seen = calls.map(|id| &client.calls[id]);
     let mut unanswered: Vec<&str> = Vec::new();
     let end = case.end();
-    for message in &end.history {
+    // Where an agent answered the user, its own transcript has the turn.
+    let root = case.setting.agents.as_ref().and_then(|setting| setting.root.as_deref());
+    let of_agent = end.agents.iter().find(|row| Some(row.agent.name.as_str()) == root);
+    assert!(root.is_none() || end.history.is_empty());
+    let history = of_agent.map_or(&end.history, |row| row.rounds.last().unwrap());
+    for message in history {
         match message {
             Message::Tool { call_id, content, is_error, name } => {
                 assert_eq!(unanswered.first(), Some(&call_id.as_str()), "a result without its call");
@@ -184,7 +191,16 @@ pub(super) fn memory(
                         if listed.is_empty() { "the memory is empty".to_owned() } else { listed.join("\n") };
                     assert_eq!(*result, listed, "{id}\n{shown}");
                 }
-                "agent_create_plan" | "agent_update_plan" => {
+                "todo_write" if !is_error => {
+                    let agents = shown.0.setting.agents.as_ref();
+                    let agent = match level {
+                        Some(level) => client.calls[level].args["title"].as_str(),
+                        None => agents.and_then(|setting| setting.root.as_deref()),
+                    };
+                    let todos: Vec<Todo> = serde_json::from_value(args["todos"].clone()).unwrap();
+                    settled.insert(todo_key(agent.unwrap_or(MAIN)), serde_json::to_string(&todos).unwrap());
+                }
+                "agent_create_plan" | "agent_update_plan" | "task" | "discuss" | "agent_reply" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
                 }
                 "run_subtask" | "plan_step" => {

@@ -33,6 +33,12 @@ impl Hooked {
         self.comments
     }
 
+    /// Adds the hooks that the level's agent made before.
+    pub(in crate::turn) fn with(mut self, made: &[Hook]) -> Self {
+        self.add(made.iter());
+        self
+    }
+
     /// Adds the hooks that calls of a settled round made.
     pub(super) fn add<'a>(&mut self, made: impl Iterator<Item = &'a Hook>) {
         self.hooks.extend(made.cloned().map(Rc::new));

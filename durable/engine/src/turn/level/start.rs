@@ -16,6 +16,8 @@ use wire::protocol::{Content, Place};
 pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) path: LevelPath,
     pub(in crate::turn) place: Place,
+    /// The levels around it that count towards the limit of depth.
+    pub(in crate::turn) nested: u32,
     /// The role whose models the level asks, and the first of its models.
     pub(in crate::turn) models: Option<Role>,
     pub(in crate::turn) model: Rc<ModelChoice>,
@@ -52,6 +54,7 @@ impl Level {
         let start = LevelStart {
             path: LevelPath::default(),
             place: Place::default(),
+            nested: 0,
             models: None,
             model: Rc::new(model),
             system: system.into(),

@@ -12,6 +12,7 @@ fn a_level_sends_exactly_the_parts_that_it_was_given() {
         let start = LevelStart {
             path: LevelPath::default(),
             place: Place { parent_id: Some("parent".to_owned()), depth },
+            nested: depth,
             models: None,
             model: Rc::clone(&model),
             system: "system".into(),

@@ -126,7 +126,7 @@ impl<'a> Round<'a> {
         let limit = self.turn.spec.limits.depth;
         let levels = self.turn.facts().levels(&call.name);
         // A hook's level may stand below the deepest one. It calls nothing that has levels.
-        if levels > 0 && self.level.place.depth.saturating_add(levels) > limit {
+        if levels > 0 && self.level.nested.saturating_add(levels) > limit {
             return Err(format!("depth limit: subtasks may nest {limit} deep, do this work here"));
         }
         if spec.runs_at == RunsAt::Client {

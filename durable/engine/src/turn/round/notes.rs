@@ -84,6 +84,7 @@ impl Round<'_> {
         end: ToolEnd,
         now: u64,
     ) -> ToolEnd {
+        commit.events.extend(self.turn.told_of_agents(key, &end.agents));
         let fact = Fact::ToolEnded(end.clone());
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
         let event = end_event(self.turn, key, call, &self.level.place, &end);

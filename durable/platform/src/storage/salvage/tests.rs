@@ -137,6 +137,7 @@ fn cut_off() -> Vec<String> {
         model_call_id: id.to_owned(),
         status,
         model: "m".to_owned(),
+        agent: None,
         place: Place::default(),
         started_ms: Some(6),
         first_byte_ms: None,

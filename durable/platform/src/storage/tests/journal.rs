@@ -94,6 +94,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         created_at: 8,
     };
     let tool_end = ToolEnd {
+        agents: Vec::new(),
         content: "c".to_owned(),
         is_error: true,
         partial: true,

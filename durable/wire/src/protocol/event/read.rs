@@ -12,7 +12,7 @@ crate::tagged!(Event by "type" {
     },
     "agent_state" => AgentState { state, context_type, details },
     "model_call_update" => ModelCallUpdate {
-        model_call_id, status, model, started_ms, first_byte_ms, duration_ms, usage, cost_usd, finish_reason,
+        model_call_id, status, model, agent, started_ms, first_byte_ms, duration_ms, usage, cost_usd, finish_reason,
         ..place: Place { parent_id, depth }
     },
     "chunk" => Chunk { content, part_id, model_call_id, #[serde(default)] done, #[serde(default)] kind, ..place: Place { parent_id, depth } },
@@ -35,6 +35,7 @@ crate::tagged!(Event by "type" {
         usage, ..place: Place { parent_id, depth }
     },
     "history_summary" => HistorySummary { text },
+    "agent_update" => AgentUpdate { name, parent, status, tool_call_id },
     "plan_created" => PlanCreated { tool_call_id, plan },
     "plan_ready_for_review" => PlanReadyForReview { plan },
     "plan_review" => PlanReview { plan_id, verdict, notes },

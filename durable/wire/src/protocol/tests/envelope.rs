@@ -34,7 +34,7 @@ fn full() -> Value {
         "cancel_on_disconnect": true, "model": "thinking", "memory_enabled": true, "collections": ["c"],
         "workflow_target": "x", "workflow_id": "y", "media_generation": { "any": { "thing": [1.5, null] } },
         "client_tools": [{ "name": "ui_a", "description": "A.", "parameters": { "type": "object" } }],
-        "include": ["i"], "replaces_message_id": Uuid::nil(), "workspace": "w",
+        "include": ["i"], "replaces_message_id": Uuid::nil(), "workspace": "w", "agents": true,
         "agent_mode": { "a": 1 }, "tools": ["t"], "member_of_tomorrow": { "a": 1 },
     })
 }
@@ -48,11 +48,20 @@ fn hook() -> Hook {
     serde_json::from_value(hook).unwrap()
 }
 
+fn dump() -> AgentDump {
+    let dump = json!({
+        "name": "critic", "instructions": "Be strict.", "tools": ["echo"], "servers": ["s"], "denied": ["d"],
+        "heard": ["h"], "hooks": [hook()], "rounds": [[{"user": {"content": "Hello."}}]],
+    });
+    AgentDump::parse(dump.to_string().as_bytes()).unwrap()
+}
+
 #[test]
 fn every_command_is_read_as_it_was_sent() {
     let commands = [
         chat(&full()),
         chat(&json!({ "content": "Hello" })),
+        chat(&json!({ "content": "Hello", "agent": "critic" })),
         ThreadCommand::Detail,
         ThreadCommand::Messages { limit: 7, cursor: None, all: false },
         ThreadCommand::Messages { limit: 7, cursor: Some("9".into()), all: true },
@@ -68,6 +77,11 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Sent { message_id: "m".into() },
         ThreadCommand::Record { turn_id: Uuid::nil() },
         ThreadCommand::Records { limit: 7, cursor: Some("9".into()) },
+        ThreadCommand::Agents,
+        ThreadCommand::AgentRounds { name: "critic".into(), cursor: Some("7".into()) },
+        ThreadCommand::DumpAgent { name: "critic".into() },
+        ThreadCommand::RestoreAgent { dump: Box::new(dump()) },
+        ThreadCommand::EndAgent { name: "critic".into() },
         ThreadCommand::Delete,
     ];
     for command in commands {

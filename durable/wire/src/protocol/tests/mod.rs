@@ -15,6 +15,16 @@ fn a_body_of_invalid_utf8_is_refused() {
 }
 
 // Issue 19, 4
+// Issue 20, 4.
+#[test]
+fn an_agent_is_named_shortly_and_has_no_mode() {
+    let name = |bytes: usize| format!(r#"{{"content": "Hello", "agent": "{}"}}"#, "x".repeat(bytes));
+    assert!(ChatRequest::parse(name(32).as_bytes()).is_ok());
+    assert_eq!(refused(&name(33)).1.as_deref(), Some("agent"));
+    let planning = r#"{"content": "Hello", "agent": "a", "mode_profile": "swarm"}"#;
+    assert_eq!(refused(planning).1.as_deref(), Some("agent"));
+}
+
 #[test]
 fn a_continuation_stands_instead_of_a_message() {
     let id = r#""continue": "0c0ffee0-0000-4000-8000-000000000000""#;

@@ -54,6 +54,8 @@ pub const ALL: &[Scenario] = &[
     plain("routed", routed),
     plain("summarised", summarised),
     plain("hooked", every_kind),
+    plain("agents", crate::agents::tests::rich),
+    plain("agent-as-root", crate::agents::tests::as_root),
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
     Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },

@@ -1,0 +1,18 @@
+//! Agents that stay: levels with a name, which remember what they heard and said beyond the call and the turn that asks
+//! them. The rows that they leave are `journal/agent.rs`, their sum in a turn is `record/agents.rs`.
+//!
+//! A reader starts at the calls: `task` makes or asks an agent, `discuss` has several answer, `terminate` ends one, and
+//! `todo` keeps a list. `discussion` has agents answer one after the other, and `reply` is the call of each answer.
+//! `template` reads what a template says.
+
+pub mod discuss;
+mod discussion;
+mod reply;
+pub mod task;
+mod template;
+pub mod terminate;
+#[cfg(test)]
+pub(crate) mod tests;
+pub mod todo;
+
+pub(crate) use reply::CALL as REPLY_CALL;

@@ -1,0 +1,266 @@
+//! `task`: makes an agent, or asks one.
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::discussion::{self, Said};
+use super::template::{self, Template};
+use crate::journal::{Agent, AgentChange, MAX_AGENTS, MAX_INSTRUCTIONS_BYTES, People, fault_of_name};
+use crate::own::OwnCall;
+use crate::ports::ToolError;
+use crate::toolbelt::arguments::{self, refused};
+use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
+use crate::turn::{Halt, Turn};
+
+pub const NAME: &str = "task";
+
+pub(crate) const CALL: Own = Own {
+    facts: OwnCall { of_agents: true, stands_for_inner: true, ..OwnCall::composite(NAME, 1) },
+    carrier: Carrier::Composite(&Task),
+};
+
+#[derive(Clone, Deserialize)]
+struct Arguments {
+    name: String,
+    #[serde(default)]
+    instructions: Option<String>,
+    #[serde(default)]
+    template: Option<String>,
+    #[serde(default)]
+    prompt: Option<String>,
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    #[serde(default)]
+    from: Option<String>,
+}
+
+impl Arguments {
+    /// Whether the call makes an agent.
+    fn makes(&self) -> bool {
+        self.instructions.is_some() || self.template.is_some() || self.from.is_some()
+    }
+}
+
+pub(crate) fn spec() -> ToolSpec {
+    made_once!(ToolSpec, declared())
+}
+
+fn declared() -> ToolSpec {
+    let mut spec = declare(
+        NAME,
+        PermissionClass::Subagent,
+        "Makes an agent: a model with instructions of its own, which keeps its name and remembers everything that it heard \
+         and said, in later turns too. With a prompt it answers at once; without one it is only made. For an agent that you \
+         have made, give its name and a prompt alone. Talk to several with discuss. End an agent with terminate.",
+        json!({
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "description": "a-z, 0-9, _ and -, 32 at most"},
+                "instructions": {"type": "string", "description": "its whole system prompt: it sees nothing else of this conversation"},
+                "template": {"type": "string", "description": "in place of instructions: workspace:PATH, or mcp:SERVER:URI"},
+                "prompt": {"type": "string", "description": "what it answers now"},
+                "tools": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "the tools that it may use, from your own; all of them if absent",
+                },
+                "from": {"type": "string", "description": "an agent of yours whose memory it gets a copy of"},
+            },
+            "required": ["name"],
+            "additionalProperties": false,
+            "examples": [{
+                "name": "critic",
+                "instructions": "You are a strict critic of prose. Name the weakest sentence first.",
+                "prompt": "Here is my text: Apples fall.",
+            }],
+        }),
+    );
+    spec.timeout_ms = None;
+    // Calls to agents run in the model's order.
+    spec.parallel_safe = false;
+    spec
+}
+
+struct Task;
+
+impl Composite for Task {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        run(call).boxed_local()
+    }
+}
+
+async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
+    let (asked, notes) = match begun(&call).await? {
+        Ok(asked) => asked,
+        Err(refusal) => return Ok(Outcome::of(Err(refusal))),
+    };
+    let Some(_) = &asked.prompt else {
+        let made =
+            format!("{} is there. It answers when you ask it with discuss or task.{notes}", asked.name);
+        return Ok(Outcome::of(Ok(made)));
+    };
+    let alone = People { speakers: vec![asked.name], listeners: Vec::new() };
+    let Said { answers, overlay } = discussion::ask(&call, &alone).await?;
+    let answer = answers.into_iter().next().map(|(_, end)| end).ok_or(Halt::Stopped)?;
+    let result = if answer.is_error { Err(ToolError(answer.content)) } else { Ok(answer.content + &notes) };
+    Ok(Outcome { overlay, ..Outcome::of(result) })
+}
+
+/// Makes the agent of a call, and tells it the prompt. Returns the arguments, and notes for the model.
+async fn begun(call: &Running<'_>) -> Result<Result<(Arguments, String), ToolError>, Halt> {
+    let turn = call.turn;
+    let asked = match self::arguments(call) {
+        Ok(asked) => asked,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let notes = left_out(call, &asked);
+    if turn.replay.changed_agents(call.key) {
+        return Ok(Ok((asked, notes)));
+    }
+    let template = match &asked.template {
+        Some(name) => turn.ports.agents.template(name).await.and_then(|text| template::read(&text)),
+        None => Ok(Template {
+            instructions: asked.instructions.clone().unwrap_or_default(),
+            ..Template::default()
+        }),
+    };
+    turn.alive()?;
+    if let Some(source) = asked.from.as_ref().filter(|source| has_made(turn, turn.maker(call.parent), source))
+    {
+        turn.recall(source, &format!("{}f", call.key))?;
+    }
+    match template.and_then(|template| changes(call, &asked, template)) {
+        Ok(changes) => turn.change_agents(call.key, changes)?,
+        Err(refusal) => return Ok(Err(refusal)),
+    }
+    Ok(Ok((asked, notes)))
+}
+
+/// Reads and checks the arguments; the model reads the error.
+fn arguments(call: &Running<'_>) -> Result<Arguments, ToolError> {
+    let mut asked: Arguments = arguments::read(&spec(), call.arguments)?;
+    if let Some(fault) = fault_of_name(&asked.name) {
+        return Err(refused(&spec(), "name", fault));
+    }
+    for text in [&mut asked.instructions, &mut asked.template, &mut asked.prompt, &mut asked.from] {
+        text.take_if(|text| text.trim().is_empty());
+    }
+    if asked.instructions.is_some() && asked.template.is_some() {
+        return Err(refused(&spec(), "template", "give instructions or a template, not both"));
+    }
+    match named_before(call, &asked.name) {
+        true => Err(ToolError(format!(
+            "another call of the same reply is for {:?}: ask it once, and again in your next reply",
+            asked.name
+        ))),
+        false => Ok(asked),
+    }
+}
+
+/// Whether an earlier call of the same reply is for the same agent.
+fn named_before(call: &Running<'_>, name: &str) -> bool {
+    let own = call.key.rsplit('.').next().and_then(|index| index.parse::<usize>().ok()).unwrap_or(0);
+    let before = call.parent.pending();
+    before.iter().take(own).filter(|other| other.name == NAME).any(|other| {
+        arguments::read::<Arguments>(&spec(), &other.arguments).is_ok_and(|other| other.name == name)
+    })
+}
+
+/// The changes that a call brings: an agent that is made, or one that is asked.
+fn changes(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<Vec<AgentChange>, ToolError> {
+    let (turn, maker) = (call.turn, call.turn.maker(call.parent));
+    let name = &asked.name;
+    let first = match (asked.makes(), has_made(turn, maker, name)) {
+        (true, _) => made(call, asked, template)?,
+        (false, false) => return Err(unknown(turn, maker, name)),
+        (false, true) if asked.prompt.is_none() => {
+            return Err(refused(&spec(), "prompt", "this agent is there already: give a prompt for it"));
+        }
+        (false, true) if asked.tools.is_some() => {
+            return Err(refused(
+                &spec(),
+                "tools",
+                "they are chosen when an agent is made, and this one is there already",
+            ));
+        }
+        (false, true) => {
+            let people = People { speakers: vec![name.clone()], listeners: Vec::new() };
+            AgentChange::Met { name: maker.to_owned(), people }
+        }
+    };
+    let heard = asked.prompt.clone().map(|text| AgentChange::Heard { names: vec![name.clone()], text });
+    Ok([first].into_iter().chain(heard).collect())
+}
+
+fn has_made(turn: &Turn, maker: &str, name: &str) -> bool {
+    turn.record.borrow().agents.made_by(maker).any(|own| own == name)
+}
+
+fn unknown(turn: &Turn, maker: &str, name: &str) -> ToolError {
+    let own: Vec<String> = turn.record.borrow().agents.made_by(maker).map(str::to_owned).collect();
+    let own = if own.is_empty() { "none yet".to_owned() } else { own.join(", ") };
+    ToolError(format!(
+        "you have no agent {name:?}. Give instructions or a template to make it. Your agents are: {own}"
+    ))
+}
+
+/// The change that makes an agent, or the reason for which it cannot be made.
+fn made(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<AgentChange, ToolError> {
+    let (turn, maker) = (call.turn, call.turn.maker(call.parent));
+    if let Some(source) = asked.from.as_ref().filter(|source| !has_made(turn, maker, source)) {
+        return Err(unknown(turn, maker, source));
+    }
+    let mut rounds = Vec::new();
+    let mut instructions = template.instructions;
+    let record = turn.record.borrow();
+    if let Some(source) = &asked.from {
+        rounds = record.agents.copy(source);
+        if instructions.is_empty() {
+            instructions =
+                record.agents.get(source).map(|agent| agent.instructions.clone()).unwrap_or_default();
+        }
+    }
+    let bytes = instructions.len();
+    if bytes > MAX_INSTRUCTIONS_BYTES {
+        let problem = format!("they have {bytes} bytes, the limit is {MAX_INSTRUCTIONS_BYTES}");
+        return Err(refused(&spec(), "instructions", &problem));
+    }
+    let refusal = match () {
+        () if record.agents.get(&asked.name).is_some() => Some(format!(
+            "there is an agent {:?} already: ask it with a prompt alone, or take another name",
+            asked.name
+        )),
+        () if record.agents.count() >= MAX_AGENTS => Some(format!(
+            "this conversation has {MAX_AGENTS} agents, which is the limit: terminate one first"
+        )),
+        () => None,
+    };
+    if let Some(refusal) = refusal {
+        return Err(ToolError(refusal));
+    }
+    let parent = Some(maker.to_owned()).filter(|maker| maker != crate::journal::MAIN);
+    let agent = Agent {
+        id: turn.ids.tool_call(call.key),
+        name: asked.name.clone(),
+        parent,
+        instructions,
+        tools: asked.tools.clone(),
+        servers: template.servers,
+        denied: template.denied,
+        ..Agent::default()
+    };
+    Ok(AgentChange::Made { agent: Box::new(agent), rounds })
+}
+
+/// A note on the tools that the maker named and does not have.
+fn left_out(call: &Running<'_>, asked: &Arguments) -> String {
+    let tools = asked.tools.as_deref().unwrap_or_default();
+    let (_, unknown) = call.parent.belt.narrowed(tools);
+    match unknown.is_empty() {
+        true => String::new(),
+        false => format!("\n\n[These tools are not yours to give and were left out: {}]", unknown.join(", ")),
+    }
+}

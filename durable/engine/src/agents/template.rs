@@ -1,0 +1,84 @@
+//! Templates: plain texts that become an agent's instructions. A head between two lines `---` may name the MCP servers whose
+//! tools the agent gets (`mcp: a, b`) and the tools that it may not use (`deny: a, b`).
+
+use crate::ports::ToolError;
+
+/// A template as it was read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Template {
+    pub(super) instructions: String,
+    pub(super) servers: Vec<String>,
+    pub(super) denied: Vec<String>,
+}
+
+/// The line above and below the head.
+const EDGE: &str = "---";
+/// The most names in a line of the head: an agent has no more tools than its turn, which has fewer.
+const MAX_NAMES: usize = 100;
+
+/// Reads a template; the model reads the error.
+pub(super) fn read(text: &str) -> Result<Template, ToolError> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let head = text.strip_prefix(EDGE).and_then(|rest| rest.strip_prefix(['\n', '\r']));
+    let Some(head) = head else {
+        return Ok(Template { instructions: filled(text)?, ..Template::default() });
+    };
+    let (mut template, mut lines) = (Template::default(), head.lines());
+    loop {
+        let line = lines.next().map(str::trim).ok_or_else(|| bad("its head has no end"))?;
+        if line == EDGE {
+            break;
+        }
+        match line.split_once(':').map(|(name, names)| (name.trim(), names)) {
+            Some(("mcp", names)) => template.servers = listed(names),
+            Some(("deny", names)) => template.denied = listed(names),
+            // A template of another program may say more, which means nothing here.
+            _ => {}
+        }
+    }
+    template.instructions = filled(lines.collect::<Vec<_>>().join("\n").trim())?;
+    Ok(template)
+}
+
+fn listed(names: &str) -> Vec<String> {
+    let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.take(MAX_NAMES).map(str::to_owned).collect()
+}
+
+fn filled(text: &str) -> Result<String, ToolError> {
+    if text.is_empty() { Err(bad("it has no instructions")) } else { Ok(text.to_owned()) }
+}
+
+fn bad(problem: &str) -> ToolError {
+    ToolError(format!("the template cannot be used: {problem}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A-024 A-088 A-103 A-106
+    #[test]
+    fn a_template_is_plain_text_with_a_head_if_it_needs_one() {
+        let read = |text: &str| super::read(text).map_err(|ToolError(problem)| problem);
+        let plain = |text: &str| Template { instructions: text.to_owned(), ..Template::default() };
+        assert_eq!(read("  Be brief.\n"), Ok(plain("Be brief.")));
+        assert_eq!(read("--- no head\ntext"), Ok(plain("--- no head\ntext")));
+        let whole = read(
+            "---\nmcp: library, shop\ncolour: red\ndeny: task , discuss,\n---\n\nBe brief.\n--- \nAnd kind.",
+        );
+        assert_eq!(
+            whole,
+            Ok(Template {
+                instructions: "Be brief.\n--- \nAnd kind.".to_owned(),
+                servers: vec!["library".to_owned(), "shop".to_owned()],
+                denied: vec!["task".to_owned(), "discuss".to_owned()],
+            })
+        );
+        assert!(read(" \n").unwrap_err().contains("no instructions"));
+        assert!(read("---\ndeny: a\n---\n").unwrap_err().contains("no instructions"));
+        assert!(read("---\ndeny: a\n").unwrap_err().contains("no end"));
+        let many = format!("---\ndeny: {}\n---\nx", "a,".repeat(MAX_NAMES + 1));
+        assert_eq!(read(&many).unwrap().denied.len(), MAX_NAMES);
+    }
+}

@@ -1,0 +1,73 @@
+//! Runs of discussions that die at each of their commits.
+
+use serde_json::json;
+
+use super::*;
+use crate::journal::{AgentChange, Fact};
+use crate::turn::tests::faults::killed_at_every_commit;
+
+// Issue 20, tests: a kill at each commit of a discussion asks nobody twice.
+#[test]
+fn a_discussion_that_dies_asks_nobody_twice() {
+    killed_at_every_commit(rich);
+    let whole = rich().run();
+    let answers = |case: &Case| -> usize {
+        let entries = case.disk.entries.borrow();
+        let ends = entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::ToolEnded(end) => Some(&end.agents),
+            _ => None,
+        });
+        ends.flatten().filter(|change| matches!(change, AgentChange::Spoke { .. })).count()
+    };
+    for dies_after in 1..whole.disk.commits.get() {
+        for kill in [Kill::AfterCommits(dies_after), Kill::Unheard(dies_after)] {
+            let mut case = rich();
+            case.run_with(Some(kill), |_, _| {});
+            case.resume(None);
+            case.check();
+            // One level at a time asks its model: that call may be lost and made again, and no other one.
+            let again = case.model.requests.borrow().len() - whole.model.requests.borrow().len();
+            assert!(again <= 1, "{kill:?}: {again} calls were made again");
+            assert_eq!(answers(&case), answers(&whole), "{kill:?}");
+            assert_eq!(case.end().agents, whole.end().agents, "{kill:?}");
+            assert_eq!(results(&case), results(&whole), "{kill:?}");
+        }
+    }
+}
+
+// A template is read before its agent is journaled, and not again after that.
+#[test]
+fn a_template_that_changed_meanwhile_changes_nothing() {
+    let new = || {
+        let case = with_agents(script(&[
+            (
+                "go",
+                vec![
+                    Reply::Calls(vec![("task", json!({"name": "a", "template": "t", "prompt": "x"}))]),
+                    Reply::Text("Done."),
+                ],
+            ),
+            ("A.", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("ok")]),
+            ("B.", vec![Reply::Text("other")]),
+        ]));
+        case.agents.templates.borrow_mut().insert("t".to_owned(), "A.".to_owned());
+        case
+    };
+    let commits = new().run().disk.commits.get();
+    let (mut before, mut after) = (0, 0);
+    for dies_after in 1..commits {
+        let mut case = new();
+        case.run_with(Some(Kill::AfterCommits(dies_after)), |_, _| {});
+        let is_made = case.disk.count(|entry| matches!(entry.fact, Fact::Agents(_))) > 0;
+        case.agents.templates.borrow_mut().insert("t".to_owned(), "B.".to_owned());
+        case.resume(None);
+        case.check();
+        assert_eq!(
+            results(&case),
+            [if is_made { "ok" } else { "other" }],
+            "killed after commit {dies_after}"
+        );
+        *(if is_made { &mut after } else { &mut before }) += 1;
+    }
+    assert!(before > 0 && after > 0, "{before} {after}");
+}

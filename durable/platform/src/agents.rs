@@ -1,0 +1,266 @@
+//! The agents of a thread: the port through which a turn reads them, and the commands of the Worker.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use worker::{Env, Response};
+
+use crate::storage::StoreError;
+use crate::storage::path::Path;
+use crate::storage::sql::Store;
+use engine::journal::{
+    Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
+    MAX_TRANSCRIPT_BYTES, Round, fault_of_name,
+};
+use engine::ports::{Agents, LogError, ToolError};
+use engine::toolbelt::{PermissionClass, ToolPolicy};
+use wire::model::Message;
+use wire::protocol::{
+    AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode, Hook,
+    NewHook, Owner, Seq,
+};
+
+use super::adapters::files;
+use super::compose::misconfigured;
+use super::limits::{self, AgentsThatStay};
+use super::respond::{json_response, no_content};
+use super::start::new_id;
+use super::thread::Thread;
+
+/// The words that an agent hears first after it was restored.
+const WOKEN: &str = "[You were restored from a copy of yourself, into another conversation. What you remember happened elsewhere: its \
+     files, tools and people may not be here.]";
+/// The most bytes of the names in a dump: a row has them beside the instructions.
+const MAX_NAMES_BYTES: usize = 100_000;
+/// The prefix of templates that are files of the turn's workspace.
+const WORKSPACE: &str = "workspace:";
+
+/// The agents of a turn's path, for the engine.
+pub struct KeptAgents {
+    store: Rc<Store>,
+    path: Path,
+    env: Env,
+    /// The root of the workspace, where the turn may read it.
+    workspace: Option<String>,
+}
+
+impl KeptAgents {
+    pub fn new(thread: &Thread, path: Path, policy: &ToolPolicy) -> Self {
+        let may_read = policy.classes.contains(&PermissionClass::WorkspaceWrite);
+        let workspace = policy.workspace_root.clone().filter(|_| may_read);
+        KeptAgents { store: Rc::clone(&thread.store), path, env: thread.env.clone(), workspace }
+    }
+}
+
+impl Agents for KeptAgents {
+    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError> {
+        let read = self.store.agent_rounds(&self.path, agent_id, i64::MAX, MAX_TRANSCRIPT_BYTES);
+        let (rounds, cut) = read.map_err(|StoreError(error)| LogError::Storage(error))?;
+        Ok((rounds.into_iter().map(|round| round.messages).collect(), cut))
+    }
+
+    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let told = |problem: String| async move { Err(ToolError(problem)) }.boxed_local();
+        match (name.strip_prefix(WORKSPACE), &self.workspace) {
+            (Some(path), Some(root)) => files::template(&self.env, root, path),
+            (Some(_), None) => told("this conversation has no workspace".to_owned()),
+            (None, _) => told(format!("there is no template {name:?}: give {WORKSPACE}PATH")),
+        }
+    }
+}
+
+impl Thread {
+    /// The agents of a turn that begins on a path; none where its request asks for none, or the deployment has none.
+    pub fn agent_setting(
+        &self,
+        request: &ChatRequest,
+        path: &Path,
+        is_new: bool,
+    ) -> Result<Option<AgentSetting>, ApiError> {
+        let asks = request.agents == Some(true) || request.agent.is_some();
+        let allowed = *self.deployment.once(|var| limits::agents(var)).map_err(misconfigured)?;
+        if !asks || allowed == AgentsThatStay::Off {
+            return request.agent.as_deref().map_or(Ok(None), |name| Err(unknown(name)));
+        }
+        let kept = if is_new { Vec::new() } else { self.store.agents(path)? };
+        let root = request.agent.clone().filter(|name| name != MAIN);
+        if let Some(name) = root.as_ref().filter(|name| !kept.iter().any(|agent| agent.name == **name)) {
+            return Err(unknown(name));
+        }
+        Ok(Some(AgentSetting { root, kept }))
+    }
+
+    /// The agents on the thread's path, without `main`.
+    pub fn list_agents(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let agents = self.store.agents(&self.store.path()?)?.into_iter().filter(|agent| agent.name != MAIN);
+        let summary = |agent: Agent| AgentSummary {
+            name: agent.name,
+            parent: agent.parent,
+            instructions: agent.instructions,
+            heard: agent.heard,
+            speakers: agent.interlocutors.speakers,
+            listeners: agent.interlocutors.listeners,
+            hooks: agent.hooks,
+        };
+        json_response(&AgentList { agents: agents.map(summary).collect() })
+    }
+
+    /// The agent of this name on the thread's path.
+    fn agent(&self, name: &str) -> Result<(Path, Agent), ApiError> {
+        let path = self.store.path()?;
+        let found = self.store.agents(&path)?.into_iter().find(|agent| agent.name == name && name != MAIN);
+        found.map(|agent| (path, agent)).ok_or_else(|| unknown(name))
+    }
+
+    /// A page of an agent's rounds: the newest, or those before a cursor, which is the row of the first round of a page.
+    pub fn list_agent_rounds(
+        self: &Rc<Self>,
+        owner: &Owner,
+        name: &str,
+        cursor: Option<&str>,
+    ) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let before = match cursor.map(str::parse::<i64>) {
+            None => i64::MAX,
+            Some(Ok(row)) if row >= 0 => row,
+            Some(_) => return Err(ApiError::field("cursor", "this is not a cursor of this list")),
+        };
+        let (path, agent) = self.agent(name)?;
+        let (rounds, more) = self.store.agent_rounds(&path, &agent.id, before, MAX_TRANSCRIPT_BYTES)?;
+        let next_cursor = rounds.first().filter(|_| more).map(|round| round.row.to_string());
+        let rounds = rounds.into_iter();
+        let rounds =
+            rounds.map(|round| AgentRound { turn_id: round.turn_id, messages: plain(round.messages) });
+        json_response(&AgentRounds { rounds: rounds.collect(), next_cursor })
+    }
+
+    /// An agent with all that it remembers.
+    pub fn dump_agent(self: &Rc<Self>, owner: &Owner, name: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let (path, agent) = self.agent(name)?;
+        let (rounds, _) = self.store.agent_rounds(&path, &agent.id, i64::MAX, MAX_TRANSCRIPT_BYTES)?;
+        let Agent { name, instructions, tools, servers, denied, heard, hooks, .. } = agent;
+        let rounds = rounds.into_iter().map(|round| plain(round.messages)).collect();
+        json_response(&AgentDump { name, instructions, tools, servers, denied, heard, hooks, rounds })
+    }
+
+    /// Makes an agent of `main` from a dump. It stands with the last turn of the thread's path.
+    pub async fn restore_agent(
+        self: &Rc<Self>,
+        owner: &Owner,
+        dump: AgentDump,
+    ) -> Result<Response, ApiError> {
+        check(&dump)?;
+        self.found(owner)?;
+        {
+            let _alone = self.admitting.lock().await;
+            let (turn_id, path) = self.end_of_path(owner)?;
+            let kept = self.store.agents(&path)?;
+            if kept.iter().any(|agent| agent.name == dump.name) {
+                let detail = format!("there is an agent {:?} already: give the copy another name", dump.name);
+                return Err(ApiError::new(ErrorCode::AgentExists, detail));
+            }
+            if kept.iter().filter(|agent| agent.name != MAIN).count() >= MAX_AGENTS {
+                let detail = format!("a thread has at most {MAX_AGENTS} agents");
+                return Err(ApiError::new(ErrorCode::AgentExists, detail));
+            }
+            let AgentDump { name, instructions, tools, servers, denied, mut heard, hooks, rounds } = dump;
+            heard.push(WOKEN.to_owned());
+            let id = new_id(self.clock.now_ms());
+            let agent =
+                Agent { id, name, instructions, tools, servers, denied, heard, hooks, ..Agent::default() };
+            let row = AgentRow { agent, has_ended: false, rounds };
+            self.store.transaction(|| self.store.keep_agents(&turn_id, &[row]))?;
+        }
+        self.list_agents(owner)
+    }
+
+    /// Ends an agent and all that it made.
+    pub async fn end_agent(self: &Rc<Self>, owner: &Owner, name: &str) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let _alone = self.admitting.lock().await;
+        let (turn_id, path) = self.end_of_path(owner)?;
+        let all = self.store.agents(&path)?;
+        if name == MAIN || !all.iter().any(|agent| agent.name == name) {
+            return Err(unknown(name));
+        }
+        let mut ended = vec![name.to_owned()];
+        // Each pass finds the agents that those of the passes before made; there are no more passes than agents.
+        for _ in &all {
+            for agent in &all {
+                let by_one = agent.parent.as_ref().is_some_and(|parent| ended.contains(parent));
+                if by_one && !ended.contains(&agent.name) {
+                    ended.push(agent.name.clone());
+                }
+            }
+        }
+        let rows = all.into_iter().map(|agent| {
+            let (mut agent, has_ended) = (agent.clone(), ended.contains(&agent.name));
+            agent.interlocutors.without(&ended);
+            AgentRow { agent, has_ended, rounds: Vec::new() }
+        });
+        let rows: Vec<AgentRow> = rows.collect();
+        self.store.transaction(|| self.store.keep_agents(&turn_id, &rows))?;
+        no_content()
+    }
+
+    /// The turn with which the thread's path ends, and that path. Refused while a turn has no end, because its agents are
+    /// not in rows yet.
+    fn end_of_path(self: &Rc<Self>, owner: &Owner) -> Result<(String, Path), ApiError> {
+        self.found(owner)?;
+        if let Some(open) = self.store.open_turn()? {
+            let detail = format!("the turn {} is running", open.turn_id);
+            return Err(ApiError::new(ErrorCode::TurnInProgress, detail));
+        }
+        let end: Seq = self.store.ends()?.of_path;
+        let turn_id = self.store.turn_id(end)?;
+        let turn_id = turn_id.ok_or_else(|| StoreError("the path has no end".to_owned()))?;
+        Ok((turn_id, self.store.path()?))
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    let shown: String = name.chars().take(40).collect();
+    ApiError::new(ErrorCode::AgentNotFound, format!("there is no agent {shown:?} in this thread"))
+}
+
+/// Refuses a dump that goes beyond the limits of an agent.
+fn check(dump: &AgentDump) -> Result<(), ApiError> {
+    if let Some(fault) = fault_of_name(&dump.name) {
+        return Err(ApiError::field("name", fault));
+    }
+    if dump.instructions.len() > MAX_INSTRUCTIONS_BYTES {
+        return Err(ApiError::field("instructions", format!("at most {MAX_INSTRUCTIONS_BYTES} bytes")));
+    }
+    let heard: usize = dump.heard.iter().map(String::len).sum();
+    if heard + WOKEN.len() > MAX_HEARD_BYTES {
+        return Err(ApiError::field("heard", format!("at most {MAX_HEARD_BYTES} bytes")));
+    }
+    let names = dump.tools.iter().flatten().chain(&dump.servers).chain(&dump.denied);
+    if names.map(|name| name.len() + 3).sum::<usize>() > MAX_NAMES_BYTES {
+        return Err(ApiError::field("tools", format!("at most {MAX_NAMES_BYTES} bytes of names")));
+    }
+    check_hooks(&dump.hooks)
+}
+
+/// Refuses hooks that no agent could have made.
+fn check_hooks(hooks: &[Hook]) -> Result<(), ApiError> {
+    for hook in hooks {
+        let Hook { name, on, calls, builtin, options, instructions, of } = hook.clone();
+        let (on, calls, options, of) = (Some(on), Some(calls), Some(options), Some(of));
+        engine::hooks::define(&name, NewHook { on, calls, builtin, options, instructions, of })?;
+    }
+    engine::hooks::check_together(hooks)
+}
+
+/// Messages without their providers' own forms, which only the same provider reads.
+fn plain(mut messages: Round) -> Round {
+    for message in &mut messages {
+        if let Message::Assistant { raw, .. } = message {
+            *raw = None;
+        }
+    }
+    messages
+}

@@ -1,0 +1,206 @@
+//! The agents of a thread as rows: their tables, their statements, and what a row has of an agent. Pure.
+
+use serde::{Deserialize, Serialize};
+
+use super::StoreError;
+use super::history;
+use super::path::{ON_PATH, path_of};
+use engine::journal::{Agent, People, Round};
+use wire::protocol::Hook;
+
+/// The most bytes of one round in its row. The platform takes 2 MB, and an agent remembers 500,000 bytes of rounds.
+pub const MAX_ROUND_BYTES: usize = 450_000;
+
+/// The agents of a thread, made with its first one: most threads have none. Rows are append-only but for a deletion of the
+/// thread, so a turn sees the agents as the turns of its path left them.
+pub const CREATE_AGENTS: &str = "
+CREATE TABLE IF NOT EXISTS agents (
+  -- Never used again; `main` has one too.
+  id   TEXT PRIMARY KEY,
+  -- JSON: all that never changes of it.
+  made TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS agent_states (
+  row     INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      TEXT NOT NULL,
+  -- The turn that left the agent so.
+  turn_id TEXT NOT NULL,
+  -- JSON; NULL where the agent has ended.
+  state   TEXT
+);
+CREATE TABLE IF NOT EXISTS agent_rounds (
+  row      INTEGER PRIMARY KEY AUTOINCREMENT,
+  id       TEXT NOT NULL,
+  turn_id  TEXT NOT NULL,
+  -- JSON: a question to the agent with everything up to its answer.
+  messages TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS agent_rounds_by_agent ON agent_rounds (id, row);
+";
+
+/// Whether there are tables of agents.
+pub const HAS_AGENTS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'agents'";
+
+/// Writes an agent, unless it is there.
+pub const PUT_AGENT: &str = "INSERT INTO agents (id, made) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
+
+/// Writes an agent's state as a turn leaves it.
+pub const PUT_AGENT_STATE: &str = "INSERT INTO agent_states (id, turn_id, state) VALUES (?1, ?2, ?3)";
+
+/// Writes a round of an agent.
+pub const PUT_AGENT_ROUND: &str = "INSERT INTO agent_rounds (id, turn_id, messages) VALUES (?1, ?2, ?3)";
+
+/// The agents of the path of `?1`, each as the newest turn of the path left it.
+pub fn select_agents() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path},
+        newest AS (SELECT max(row) AS row FROM agent_states JOIN turns USING (turn_id) WHERE {ON_PATH} GROUP BY id)
+        SELECT made, state FROM newest JOIN agent_states USING (row) JOIN agents USING (id)
+        WHERE state IS NOT NULL ORDER BY row"
+    )
+}
+
+/// The newest rounds of the agent `?2` on the path of `?1`, before the row `?3`: at most `?4`.
+pub fn newest_rounds() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path} SELECT row, turn_id, messages FROM agent_rounds JOIN turns USING (turn_id)
+        WHERE id = ?2 AND row < ?3 AND {ON_PATH} ORDER BY row DESC LIMIT ?4"
+    )
+}
+
+/// The part of an agent that changes.
+#[derive(Deserialize, Serialize)]
+struct State {
+    #[serde(default)]
+    interlocutors: People,
+    #[serde(default)]
+    heard: Vec<String>,
+    #[serde(default)]
+    missed: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    hooks: Vec<Hook>,
+}
+
+/// An agent as its two columns: what never changes of it, and its state.
+pub fn columns(agent: &Agent) -> Result<(String, String), StoreError> {
+    let mut made = agent.clone();
+    let state = State {
+        interlocutors: std::mem::take(&mut made.interlocutors),
+        heard: std::mem::take(&mut made.heard),
+        missed: std::mem::take(&mut made.missed),
+        hooks: std::mem::take(&mut made.hooks),
+    };
+    Ok((serde_json::to_string(&made)?, serde_json::to_string(&state)?))
+}
+
+/// The agent of these columns.
+pub fn agent_of(made: &str, state: &str) -> Result<Agent, StoreError> {
+    let made: Agent = wire::json::from_str(made)?;
+    let State { interlocutors, heard, missed, hooks } = wire::json::from_str(state)?;
+    Ok(Agent { interlocutors, heard, missed, hooks, ..made })
+}
+
+/// A round as its row has it: one that is longer than a row takes is cut, and says so.
+pub fn round_text(round: &Round) -> Result<String, StoreError> {
+    history::fit(round, MAX_ROUND_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params};
+
+    use super::*;
+    use crate::storage::path::{SELECT_TREE, Tree};
+    use crate::storage::schema::{CLEAR, CREATE};
+    use wire::model::Message;
+
+    /// A thread of four turns; turn 4 is another version of turn 3.
+    fn thread() -> Connection {
+        let thread = Connection::open_in_memory().unwrap();
+        thread.execute_batch(CREATE).unwrap();
+        thread.execute_batch(CREATE_AGENTS).unwrap();
+        for turn in 1..=4_i64 {
+            let row = "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
+                started_at, parent_seq) VALUES (?1, 'done', 1, 0, '', ?2, 0, ?3)";
+            let parent = (turn == 4).then_some(2_i64);
+            thread.execute(row, params![format!("turn-{turn}"), turn, parent]).unwrap();
+        }
+        thread
+    }
+
+    fn agent(id: &str, heard: &str) -> Agent {
+        Agent {
+            id: id.to_owned(),
+            name: format!("name of {id}"),
+            heard: vec![heard.to_owned()],
+            ..Agent::default()
+        }
+    }
+
+    /// Writes an agent as a turn leaves it; without a text it has ended.
+    fn keep(thread: &Connection, turn: i64, id: &str, heard: Option<&str>) {
+        let (made, state) = columns(&agent(id, heard.unwrap_or_default())).unwrap();
+        thread.execute(PUT_AGENT, params![id, made]).unwrap();
+        thread.execute(PUT_AGENT_STATE, params![id, format!("turn-{turn}"), heard.map(|_| state)]).unwrap();
+        thread.execute(PUT_AGENT_ROUND, params![id, format!("turn-{turn}"), format!("{id} {turn}")]).unwrap();
+    }
+
+    fn path(thread: &Connection, last: u64) -> String {
+        let mut statement = thread.prepare(SELECT_TREE).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        Tree(rows.map(Result::unwrap).collect()).path(last).json()
+    }
+
+    fn found(thread: &Connection, last: u64) -> Vec<Agent> {
+        let mut statement = thread.prepare(&select_agents()).unwrap();
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let rows = statement.query_map([path(thread, last)], read).unwrap();
+        rows.map(|row| row.map(|(made, state)| agent_of(&made, &state).unwrap()).unwrap()).collect()
+    }
+
+    fn rounds(thread: &Connection, last: u64, id: &str, before: i64) -> Vec<String> {
+        let mut statement = thread.prepare(&newest_rounds()).unwrap();
+        let bindings = params![path(thread, last), id, before, 10];
+        statement.query_map(bindings, |row| row.get(2)).unwrap().map(Result::unwrap).collect()
+    }
+
+    // A-095, issue 20, 2: a turn sees the agents as the turns on its path left them.
+    #[test]
+    fn a_path_has_the_agents_that_its_turns_left() {
+        let thread = thread();
+        keep(&thread, 1, "a", Some("first"));
+        keep(&thread, 2, "a", Some("second"));
+        keep(&thread, 2, "b", Some("x"));
+        keep(&thread, 3, "a", None);
+        keep(&thread, 4, "c", Some("y"));
+        assert_eq!(found(&thread, 1), [agent("a", "first")]);
+        assert_eq!(found(&thread, 2), [agent("a", "second"), agent("b", "x")]);
+        assert_eq!(found(&thread, 3), [agent("b", "x")], "it ended in the turn 3");
+        let other = [agent("a", "second"), agent("b", "x"), agent("c", "y")];
+        assert_eq!(found(&thread, 4), other, "and not on the other path");
+        assert_eq!(rounds(&thread, 4, "a", i64::MAX), ["a 2", "a 1"]);
+        assert_eq!(rounds(&thread, 3, "a", i64::MAX), ["a 3", "a 2", "a 1"]);
+        assert_eq!(rounds(&thread, 3, "a", 2), ["a 1"]);
+        thread.execute_batch(CLEAR).unwrap();
+        assert!(thread.prepare(HAS_AGENTS).unwrap().query([]).unwrap().next().unwrap().is_none());
+    }
+
+    // Issue 20, 2: a row stays below the platform's 2 MB, whatever an agent said or heard.
+    #[test]
+    fn rows_are_bounded() {
+        let worst = "\u{1}".repeat(engine::journal::MAX_INSTRUCTIONS_BYTES);
+        let heard = "\u{1}".repeat(engine::journal::MAX_HEARD_BYTES);
+        let longest = Agent { instructions: worst, heard: vec![heard], ..Agent::default() };
+        let (made, state) = columns(&longest).unwrap();
+        assert!(made.len() < 200_000 && state.len() < 700_000, "{} {}", made.len(), state.len());
+        let user = |bytes: usize| vec![Message::User { content: "x".repeat(bytes).as_str().into() }];
+        let whole = user(MAX_ROUND_BYTES - 100);
+        assert_eq!(round_text(&whole).unwrap(), serde_json::to_string(&whole).unwrap());
+        let cut = round_text(&user(3 * MAX_ROUND_BYTES)).unwrap();
+        assert!(
+            cut.len() <= MAX_ROUND_BYTES && cut != serde_json::to_string(&user(3 * MAX_ROUND_BYTES)).unwrap()
+        );
+    }
+}

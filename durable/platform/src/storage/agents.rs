@@ -1,0 +1,90 @@
+//! The agents of a thread in its object.
+
+use worker::SqlStorageValue;
+
+use super::StoreError;
+use super::agent_rows::{self, agent_of, columns, newest_rounds, round_text, select_agents};
+use super::path::Path;
+use super::sql::{Store, int};
+use engine::journal::{Agent, AgentRow, Round};
+
+/// How many rounds are read at once.
+const ROWS: usize = 8;
+
+/// A round with its row and its turn.
+pub struct KeptRound {
+    pub row: i64,
+    pub turn_id: String,
+    pub messages: Round,
+}
+
+impl Store {
+    fn has_agents(&self) -> Result<bool, StoreError> {
+        Ok(self.row(agent_rows::HAS_AGENTS, [])?.is_some())
+    }
+
+    /// The agents on a path, `main` included.
+    pub fn agents(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
+        if !self.has_agents()? {
+            return Ok(Vec::new());
+        }
+        let rows = self.rows(&select_agents(), [path.json().into()])?;
+        rows.into_iter().map(|mut row| agent_of(&row.text(0)?, &row.text(1)?)).collect()
+    }
+
+    /// The newest rounds of an agent on a path, before a row, oldest first, and whether there are older ones: at most
+    /// `max_bytes` as JSON, but at least one where there is any.
+    pub fn agent_rounds(
+        &self,
+        path: &Path,
+        id: &str,
+        before: i64,
+        max_bytes: usize,
+    ) -> Result<(Vec<KeptRound>, bool), StoreError> {
+        let (mut kept, mut bytes, mut before) = (Vec::new(), 0, before);
+        loop {
+            let bindings =
+                [path.json().into(), id.into(), SqlStorageValue::Integer(before), int(ROWS as u64)];
+            let rows = self.rows(&newest_rounds(), bindings)?;
+            let is_last = rows.len() < ROWS;
+            for mut row in rows {
+                let (number, turn_id, json) = (row.int(0)?, row.text(1)?, row.text(2)?);
+                if !kept.is_empty() && bytes + json.len() > max_bytes {
+                    kept.reverse();
+                    return Ok((kept, true));
+                }
+                bytes += json.len();
+                before = number;
+                kept.push(KeptRound { row: number, turn_id, messages: wire::json::from_str(&json)? });
+            }
+            if is_last {
+                kept.reverse();
+                return Ok((kept, false));
+            }
+        }
+    }
+
+    /// Keeps the agents that a turn made, changed or ended. Belongs into the transaction of the turn's end.
+    pub fn keep_agents(&self, turn_id: &str, rows: &[AgentRow]) -> Result<(), StoreError> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        if !self.has_agents()? {
+            self.run(agent_rows::CREATE_AGENTS, [])?;
+        }
+        for AgentRow { agent, has_ended, rounds } in rows {
+            let id = agent.id.as_str();
+            let (made, state) = columns(agent)?;
+            self.run(agent_rows::PUT_AGENT, [id.into(), made.into()])?;
+            let state: SqlStorageValue = (!has_ended).then_some(state).into();
+            self.run(agent_rows::PUT_AGENT_STATE, [id.into(), turn_id.into(), state])?;
+            for round in rounds {
+                self.run(
+                    agent_rows::PUT_AGENT_ROUND,
+                    [id.into(), turn_id.into(), round_text(round)?.into()],
+                )?;
+            }
+        }
+        Ok(())
+    }
+}
