@@ -282,6 +282,8 @@ fn sorted(requests: &[ModelRequest]) -> Vec<String> {
     told
 }
 
+// A-002 A-003 A-084: agents decide, and all that they do goes through ports: with the recorded outcomes of the ports an
+// agent decides the same.
 #[test]
 fn a_record_rebuilds_each_request_of_each_level() {
     for (name, case, cancel_at) in shapes() {

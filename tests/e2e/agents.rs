@@ -3,7 +3,7 @@
 
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::{Case, Client, Event, Value, call, calls, json, new_id, stored, text};
+use espalier_test_support::{Case, Client, Event, Value, call, calls, env, json, new_id, stored, text};
 
 fn task(case: &Case, name: &str) -> (&'static str, Value) {
     let prompt = case.said(&format!("Introduce yourself, {name}."), name);
@@ -218,4 +218,89 @@ async fn an_agent_is_dumped_restored_and_ended() {
 
     case.client.delete(&thread).await;
     assert_problem(case.client.get(&there).await, 404, "thread_not_found", None).await;
+}
+
+/// The system prompt and the names of the tools of a model's first request.
+async fn opened(case: &Case, marker: &str) -> (String, Vec<String>) {
+    let requests = case.requests(marker).await.requests;
+    let tools = requests[0].tools().into_iter().map(str::to_owned).collect();
+    (heard(&requests[0].body)[0].clone(), tools)
+}
+
+fn has(tools: &[String], name: &str) -> bool {
+    tools.iter().any(|tool| tool == name)
+}
+
+// A-024 A-035 A-088 A-103: instructions come from a template of ours, or from a file of the workspace.
+#[tokio::test]
+async fn templates_are_ours_or_files_of_the_workspace() {
+    let case = Case::new().await;
+    case.script("ours", [text("Dull.")]).await;
+    case.script("filed", [text("Kind.")]).await;
+    let head = "---\ndeny: memory_write, task\n---\nBe kind.";
+    let made = |name: &str, template: &str, marker: &str| {
+        ("task", json!({ "name": name, "template": template, "prompt": case.said("Go.", marker) }))
+    };
+    let steps = [
+        call("write_file", json!({ "path": "agents/kind.md", "content": head })),
+        calls([made("a", "critic", "ours"), made("b", "workspace:agents/kind.md", "filed")]),
+        calls([
+            made("c", "workspace:agents/none.md", "ours"),
+            made("d", "workspace:../kind.md", "ours"),
+            made("e", "nobody", "ours"),
+            made("f", "mcp:library:a://b", "ours"),
+        ]),
+        text("Done."),
+    ];
+    case.script("templates", steps).await;
+    let body =
+        json!({ "thread_id": new_id(), "content": case.said("Make them.", "templates"), "agents": true });
+    case.chat_with(&body).await;
+    assert!(opened(&case, "ours").await.0.starts_with("You are a critic."));
+    let (instructions, tools) = opened(&case, "filed").await;
+    assert_eq!(instructions, "Be kind.");
+    assert!(has(&tools, "memory_read") && !has(&tools, "memory_write"), "{tools:?}");
+    assert!(has(&tools, "discuss") && !has(&tools, "task"), "{tools:?}");
+    let told = case.requests("templates").await.requests[3].results();
+    let refused = &told[told.len() - 4..];
+    for (told, why) in refused.iter().zip(["no file", "..", "no template", "cannot be templates"]) {
+        assert!(told.starts_with("Error: ") && told.contains(why), "{told}");
+    }
+}
+
+// A-103 A-106: a resource of a configured MCP server is a template, and may add the tools of that server.
+#[tokio::test]
+async fn a_template_of_an_mcp_server_adds_its_tools() {
+    let case = Case::of(Client::anonymous_at(&env("ESPALIER_MCP_URL")).await);
+    case.script("read", [text("Read.")]).await;
+    case.script("more", [text("More.")]).await;
+    let uri = "mcp:everything:demo://resource/dynamic/text/3";
+    let head = "---\nmcp: everything, unknown\n---\nUse them.";
+    let steps = [
+        call("write_file", json!({ "path": "with-tools.md", "content": head })),
+        calls([
+            (
+                "task",
+                json!({ "name": "a", "template": uri, "tools": [], "prompt": case.said("Go.", "read") }),
+            ),
+            (
+                "task",
+                json!({
+                    "name": "b", "template": "workspace:with-tools.md", "tools": ["memory_read"],
+                    "prompt": case.said("Go.", "more"),
+                }),
+            ),
+        ]),
+        text("Done."),
+    ];
+    case.script("mcp-templates", steps).await;
+    let body =
+        json!({ "thread_id": new_id(), "content": case.said("Make it.", "mcp-templates"), "agents": true });
+    case.chat_with(&body).await;
+    let (instructions, tools) = opened(&case, "read").await;
+    assert!(instructions.starts_with("Resource 3:"), "{instructions}");
+    assert!(!has(&tools, "mcp__everything__echo"), "{tools:?}");
+    let (_, tools) = opened(&case, "more").await;
+    assert!(has(&tools, "mcp__everything__echo") && has(&tools, "memory_read"), "{tools:?}");
+    assert!(!has(&tools, "memory_write"), "{tools:?}");
 }

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::turn::composite::Carrier;
 
-    // N-075 N-076 B-086 B-087
+    // N-075 N-076 A-019 B-086 B-087
     #[test]
     fn the_list_and_the_declarations_name_the_same_calls() {
         let declared: Vec<String> = declarations().into_iter().map(|spec| spec.name).collect();

@@ -11,17 +11,17 @@ use crate::storage::path::Path;
 use crate::storage::sql::Store;
 use engine::journal::{
     Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
-    MAX_TRANSCRIPT_BYTES, Round, fault_of_name,
+    MAX_TRANSCRIPT_BYTES, Round, TurnSpec, fault_of_name,
 };
 use engine::ports::{Agents, LogError, ToolError};
-use engine::toolbelt::{PermissionClass, ToolPolicy};
+use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::Message;
 use wire::protocol::{
     AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode, Hook,
     NewHook, Owner, Seq,
 };
 
-use super::adapters::files;
+use super::adapters::{Offered, files};
 use super::compose::misconfigured;
 use super::limits::{self, AgentsThatStay};
 use super::respond::{json_response, no_content};
@@ -33,8 +33,9 @@ const WOKEN: &str = "[You were restored from a copy of yourself, into another co
      files, tools and people may not be here.]";
 /// The most bytes of the names in a dump: a row has them beside the instructions.
 const MAX_NAMES_BYTES: usize = 100_000;
-/// The prefix of templates that are files of the turn's workspace.
+/// The prefixes of templates that are files of the turn's workspace, and of those that are resources of an MCP server.
 const WORKSPACE: &str = "workspace:";
+const MCP: &str = "mcp:";
 
 /// The agents of a turn's path, for the engine.
 pub struct KeptAgents {
@@ -43,14 +44,30 @@ pub struct KeptAgents {
     env: Env,
     /// The root of the workspace, where the turn may read it.
     workspace: Option<String>,
+    /// The servers of a turn with agents, and the turn's tools, which say what it may read of them.
+    servers: Option<(Offered, Vec<ToolSpec>)>,
 }
 
 impl KeptAgents {
-    pub fn new(thread: &Thread, path: Path, policy: &ToolPolicy) -> Self {
-        let may_read = policy.classes.contains(&PermissionClass::WorkspaceWrite);
-        let workspace = policy.workspace_root.clone().filter(|_| may_read);
-        KeptAgents { store: Rc::clone(&thread.store), path, env: thread.env.clone(), workspace }
+    pub fn new(thread: &Thread, path: Path, spec: &TurnSpec) -> Result<Self, ApiError> {
+        let may_read = spec.policy.classes.contains(&PermissionClass::WorkspaceWrite);
+        let workspace = spec.policy.workspace_root.clone().filter(|_| may_read);
+        let has_agents = spec.setting.agents.is_some();
+        let servers = has_agents.then(|| Offered::unlisted(thread)).transpose()?;
+        let servers = servers.map(|servers| (servers, spec.tools.clone()));
+        Ok(KeptAgents { store: Rc::clone(&thread.store), path, env: thread.env.clone(), workspace, servers })
     }
+
+    fn resource(&self, address: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        match (address.split_once(':'), &self.servers) {
+            (Some((server, uri)), Some((servers, tools))) => servers.template(server, uri, tools),
+            _ => told("expected mcp:SERVER:URI".to_owned()),
+        }
+    }
+}
+
+fn told(problem: String) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+    async move { Err(ToolError(problem)) }.boxed_local()
 }
 
 impl Agents for KeptAgents {
@@ -61,11 +78,14 @@ impl Agents for KeptAgents {
     }
 
     fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let told = |problem: String| async move { Err(ToolError(problem)) }.boxed_local();
-        match (name.strip_prefix(WORKSPACE), &self.workspace) {
-            (Some(path), Some(root)) => files::template(&self.env, root, path),
-            (Some(_), None) => told("this conversation has no workspace".to_owned()),
-            (None, _) => told(format!("there is no template {name:?}: give {WORKSPACE}PATH")),
+        if let Some(text) = engine::agents::builtin(name) {
+            return async move { Ok(text.to_owned()) }.boxed_local();
+        }
+        match (name.strip_prefix(WORKSPACE), name.strip_prefix(MCP), &self.workspace) {
+            (Some(path), _, Some(root)) => files::template(&self.env, root, path),
+            (Some(_), _, None) => told("this conversation has no workspace".to_owned()),
+            (None, Some(address), _) => self.resource(address),
+            (None, None, _) => told(format!("there is no template {name:?}")),
         }
     }
 }

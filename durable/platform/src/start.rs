@@ -73,7 +73,7 @@ impl Thread {
         let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
         let about = About::new(thread, turn, &spec.context_type);
         let reserved = numbers.reserved();
-        let agents = KeptAgents::new(self, opening.standing.path.clone(), &spec.policy);
+        let agents = KeptAgents::new(self, opening.standing.path.clone(), &spec)?;
         let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), Keys::default());
         let engine = self.store.transaction(|| {
             let was_queued = self.write_start(ask, &opening, &before)?;

@@ -16,3 +16,4 @@ pub(crate) mod tests;
 pub mod todo;
 
 pub(crate) use reply::CALL as REPLY_CALL;
+pub use template::builtin;

@@ -60,7 +60,7 @@ fn declared() -> ToolSpec {
             "properties": {
                 "name": {"type": "string", "description": "a-z, 0-9, _ and -, 32 at most"},
                 "instructions": {"type": "string", "description": "its whole system prompt: it sees nothing else of this conversation"},
-                "template": {"type": "string", "description": "in place of instructions: workspace:PATH, or mcp:SERVER:URI"},
+                "template": {"type": "string", "description": "in place of instructions: advocate, critic or keeper, workspace:PATH, or mcp:SERVER:URI"},
                 "prompt": {"type": "string", "description": "what it answers now"},
                 "tools": {
                     "type": "array",

@@ -11,6 +11,18 @@ pub(super) struct Template {
     pub(super) denied: Vec<String>,
 }
 
+/// The templates that every deployment has.
+const BUILTIN: [(&str, &str); 3] = [
+    ("advocate", include_str!("templates/advocate.md")),
+    ("critic", include_str!("templates/critic.md")),
+    ("keeper", include_str!("templates/keeper.md")),
+];
+
+/// The text of a template that every deployment has.
+pub fn builtin(name: &str) -> Option<&'static str> {
+    BUILTIN.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+}
+
 /// The line above and below the head.
 const EDGE: &str = "---";
 /// The most names in a line of the head: an agent has no more tools than its turn, which has fewer.
@@ -56,6 +68,19 @@ fn bad(problem: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // A-024 A-035
+    #[test]
+    fn each_template_of_ours_can_be_used() {
+        for (name, _) in BUILTIN {
+            assert!(read(builtin(name).unwrap()).is_ok(), "{name}");
+            assert!(
+                super::super::task::spec().input_schema.0.get().contains(name),
+                "{name} is told to models"
+            );
+        }
+        assert_eq!(builtin("nobody"), None);
+    }
 
     // A-024 A-088 A-103 A-106
     #[test]

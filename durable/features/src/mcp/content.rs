@@ -165,6 +165,12 @@ impl ListPage {
 }
 
 impl Contents {
+    /// The text as it is; none where a part is no text.
+    pub fn text(self) -> Option<String> {
+        let texts: Option<Vec<String>> = self.contents.into_iter().map(|item| item.text).collect();
+        texts.map(|texts| texts.join("\n"))
+    }
+
     pub fn told(&self) -> String {
         let parts: Vec<String> = self.contents.iter().map(Item::contained).collect();
         if parts.is_empty() { "(the resource is empty)".to_owned() } else { parts.join("\n") }

@@ -61,8 +61,10 @@ pub mod mcp {
     use std::collections::BTreeSet;
     use std::rc::Rc;
 
-    use engine::ports::Tools;
-    use engine::toolbelt::ToolRules;
+    use engine::ports::{ToolError, Tools};
+    use engine::toolbelt::{ToolRules, ToolSpec};
+    use futures::FutureExt;
+    use futures::future::LocalBoxFuture;
     use wire::protocol::{ApiError, ContextKind, Owner};
 
     use crate::storage::outgoing::News;
@@ -86,6 +88,15 @@ pub mod mcp {
 
         pub fn note(&self) -> String {
             String::new()
+        }
+
+        pub fn template(
+            &self,
+            _: &str,
+            _: &str,
+            _: &[ToolSpec],
+        ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+            async { Err(ToolError("this deployment has no MCP servers".to_owned())) }.boxed_local()
         }
 
         pub fn with(&self, tools: Rc<dyn Tools>) -> Rc<dyn Tools> {

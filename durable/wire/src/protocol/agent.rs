@@ -77,6 +77,7 @@ pub struct AgentDump {
     pub heard: Vec<String>,
     /// The hooks that it made for itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schemars(with = "Vec<serde_json::Value>"))]
     pub hooks: Vec<Hook>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schemars(with = "Vec<Vec<serde_json::Value>>"))]

@@ -1,7 +1,6 @@
 //! Agents and hooks: copies of the turn's hooks, and the hooks that an agent makes for itself.
 
 use super::*;
-use crate::hooks::from_variable;
 
 fn echo() -> Reply {
     Reply::Calls(vec![("echo", json!({}))])

@@ -10,7 +10,8 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
-use crate::journal::{Agent, AgentRow, AgentSetting};
+use crate::hooks::from_variable;
+use crate::journal::{Agent, AgentRow, AgentSetting, Setting};
 use crate::testing::*;
 use wire::model::{Message, ModelRequest};
 
@@ -82,6 +83,7 @@ pub(crate) fn rich() -> Case {
         name: "keeper".to_owned(),
         instructions: "Keep.".to_owned(),
         heard: vec!["It rained.".to_owned()],
+        hooks: from_variable(r#"[{"name": "short", "builtin": "discuss_limit"}]"#).unwrap(),
         ..Agent::default()
     };
     let before = vec![
@@ -90,7 +92,8 @@ pub(crate) fn rich() -> Case {
     ];
     let template = "---\nmcp: library\ndeny: fail\n---\nBe strict.".to_owned();
     let work = Reply::TextAndCalls("Hm. ", vec![("locked", json!({})), ("echo", json!({}))]);
-    let lead = Reply::Calls(vec![task("hand", "Work.", "Dig.")]);
+    let once = json!({"name": "once", "builtin": "spawn_limit", "options": {"most": 1}});
+    let lead = Reply::Calls(vec![task("hand", "Work.", "Dig."), ("hook", once)]);
     let case = with_agents(script(&[
         (
             "go",
@@ -126,7 +129,8 @@ pub(crate) fn rich() -> Case {
     case.agents.templates.borrow_mut().insert("workspace:critic.md".to_owned(), template);
     case.agents.take(vec![AgentRow { agent: keeper, has_ended: false, rounds: vec![before] }]);
     let setting = Some(case.agents.setting(None));
-    Case { setting: crate::journal::Setting { agents: setting, ..case.setting.clone() }, ..case }
+    let setting = Setting { agents: setting, agent_hooks: true, ..case.setting.clone() };
+    Case { setting, ..case }
 }
 
 /// A turn in which the user talks to an agent, which an agent of `main` made.

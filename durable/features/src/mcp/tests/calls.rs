@@ -13,6 +13,7 @@ fn event(id: &str, data: &Value) -> String {
     format!("id: {id}\ndata: {data}\n\n")
 }
 
+//
 #[test]
 fn a_session_is_opened_once_and_ended_with_the_connection() {
     let case = Case::opening(|asked| Says::json(&asked.result(json!({"ok": asked.body["params"]["name"]}))));

@@ -249,3 +249,36 @@ fn resources_and_prompts_are_read() {
     );
     assert!(long.len() < 45_100);
 }
+
+// A-103 A-106: a template is read as it is, and no further than the turn's model could read.
+#[test]
+fn a_resource_is_a_template_where_the_model_may_read_it() {
+    let case = Case::opening(|asked| match asked.rpc() {
+        "tools/list" => Says::json(&asked.result(json!({"tools": []}))),
+        "resources/read" => match asked.body["params"]["uri"].as_str().unwrap() {
+            "a://text" => {
+                Says::json(&asked.result(json!({"contents": [{"uri": "a://text", "text": "Be kind."}]})))
+            }
+            _ => Says::json(&asked.result(json!({"contents": [{"uri": "a://blob", "blob": "AAAA"}]}))),
+        },
+        other => panic!("{other}"),
+    });
+    let docs = servers(&case, &["docs"]);
+    let tools: Vec<ToolSpec> = listed(&docs).offers.into_iter().map(|offer| offer.spec).collect();
+    let read = |server: &str, uri: &str, tools: &[ToolSpec]| {
+        block_on(docs.template(server, uri, tools)).map_err(|refusal| refusal.0)
+    };
+    assert_eq!(read("docs", "a://text", &tools), Ok("Be kind.".to_owned()));
+    assert!(read("docs", "a://blob", &tools).unwrap_err().contains("is no text"));
+    let asked = case.server.methods().len();
+    let refused = |server: &str, tools: &[ToolSpec]| {
+        assert!(read(server, "a://text", tools).unwrap_err().contains("cannot be templates"));
+    };
+    refused("other", &tools);
+    refused("docs", &[]);
+    let asks: Vec<ToolSpec> = tools.iter().map(|spec| ToolSpec { ask: true, ..spec.clone() }).collect();
+    refused("docs", &asks);
+    let own = |spec: &ToolSpec| ToolSpec { mcp_tool: Some("read_resource".to_owned()), ..spec.clone() };
+    refused("docs", &tools.iter().map(own).collect::<Vec<_>>());
+    assert_eq!(case.server.methods().len(), asked, "the server is not asked");
+}
