@@ -268,9 +268,9 @@ fn check(dump: &AgentDump) -> Result<(), ApiError> {
 /// Refuses hooks that no agent could have made.
 fn check_hooks(hooks: &[Hook]) -> Result<(), ApiError> {
     for hook in hooks {
-        let Hook { name, on, calls, builtin, options, instructions, of } = hook.clone();
-        let (on, calls, options, of) = (Some(on), Some(calls), Some(options), Some(of));
-        engine::hooks::define(&name, NewHook { on, calls, builtin, options, instructions, of })?;
+        let Hook { name, on, calls, builtin, options, instructions, reads, of } = hook.clone();
+        let (on, calls, options, reads, of) = (Some(on), Some(calls), Some(options), Some(reads), Some(of));
+        engine::hooks::define(&name, NewHook { on, calls, builtin, options, instructions, reads, of })?;
     }
     engine::hooks::check_together(hooks)
 }
