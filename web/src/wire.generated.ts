@@ -26,7 +26,15 @@ mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconne
 /**
  * The named workspace that the turn uses instead of the thread's own.
  */
-workspace?: string, };
+workspace?: string, 
+/**
+ * Asks for agents that stay: the model may make them, and those of earlier turns are there again.
+ */
+agents?: boolean, 
+/**
+ * The agent that answers in place of `main`, which does not hear it. It asks for agents as well.
+ */
+agent?: string, };
 
 /**
  * The user's message: plain text, or parts.
@@ -190,6 +198,10 @@ resumed?: string | null,
  */
 messages?: Array<StoredMessage>, } | { "type": "agent_state", state: AgentState, context_type: string, details?: string | null, } | { "type": "model_call_update", model_call_id: string, status: CallStatus, model: string, 
 /**
+ * The agent that asks the model; absent for `main` and for levels that are no agents.
+ */
+agent?: string | null, 
+/**
  * The turn's running time when the call started, in milliseconds. The end of a call that was repeated tells the
  * start of the repetition.
  */
@@ -321,7 +333,7 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "agent_update", name: string, parent: string | null, status: AgentStatus, tool_call_id: string, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * The attempted value. For counters this is the limit plus one.
  */
@@ -652,7 +664,11 @@ usage?: Usage | null,
 /**
  * Absent if the usage or the price is unknown.
  */
-cost_usd?: number | null, finish_reason: string, };
+cost_usd?: number | null, finish_reason: string, 
+/**
+ * The agent that asked the model; absent for `main` and for levels that are no agents.
+ */
+agent?: string | null, };
 
 /**
  * A page of a thread's messages, oldest first.
@@ -902,6 +918,55 @@ export type UsageList = {
  * The beginning of the first listed day, in milliseconds since 1970.
  */
 from: number, usage: Array<UsageRow>, };
+
+/**
+ * The state of an agent.
+ */
+export type AgentStatus = "created" | "speaking" | "silent" | "terminated";
+
+/**
+ * An agent of a thread.
+ */
+export type AgentSummary = { name: string, 
+/**
+ * The agent that made it; null for one of `main`.
+ */
+parent: string | null, 
+/**
+ * Its system prompt.
+ */
+instructions: string, 
+/**
+ * The texts that it heard since it last answered.
+ */
+heard: Array<string>, 
+/**
+ * The agents that answer, and those that only hear, in its next discussion that names nobody.
+ */
+speakers: Array<string>, listeners: Array<string>, 
+/**
+ * The hooks that it made for itself.
+ */
+hooks: Array<Hook>, };
+
+/**
+ * The agents of a thread.
+ */
+export type AgentList = { agents: Array<AgentSummary>, };
+
+/**
+ * One question to an agent with everything up to its answer.
+ */
+export type AgentRound = { turn_id: string, messages: unknown[], };
+
+/**
+ * The rounds of an agent, oldest first.
+ */
+export type AgentRounds = { rounds: Array<AgentRound>, 
+/**
+ * Names the page of the rounds before these; null where there are none.
+ */
+next_cursor: string | null, };
 
 /**
  * A tool that runs in this thread without asking a person.

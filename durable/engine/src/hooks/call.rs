@@ -90,11 +90,11 @@ fn made(level: &Level, arguments: &str) -> Result<Hook, ToolError> {
         return Err(refused(&spec(), "name", "you have made a hook of this name"));
     }
     let new = NewHook { on, calls, builtin, options, instructions, reads, of };
+    let hook = define(&name, new)
+        .map_err(|error| refused(&spec(), error.field.as_deref().unwrap_or_default(), &error.detail))?;
     // The refusal tells nothing of the hooks that others have given the agent.
     let own = level.own_hooks().map(|hook| Hook::clone(hook));
-    let made = define(&name, new).and_then(|hook| {
-        let all: Vec<Hook> = own.chain([hook.clone()]).collect();
-        check_together(&all).map(|()| hook)
-    });
-    made.map_err(|error| refused(&spec(), error.field.as_deref().unwrap_or_default(), &error.detail))
+    let all: Vec<Hook> = own.chain([hook.clone()]).collect();
+    check_together(&all).map_err(|error| ToolError(error.detail))?;
+    Ok(hook)
 }

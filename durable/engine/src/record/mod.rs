@@ -328,11 +328,7 @@ impl Record {
                 self.parked = true;
             }
             Fact::Unparked { .. } => self.parked = false,
-            Fact::Stopped(why) if self.stop.is_none() => {
-                self.stop_failed(why);
-                self.stop = Some(why.clone());
-            }
-            Fact::Stopped(_) => {}
+            Fact::Stopped(why) => self.stopped(why),
             Fact::ModelStarted { place, held, .. } => self.model_started(entry, place, *held),
             Fact::ModelRetried { failed, asked, error, .. } => {
                 self.model_retried(&entry.at, *failed, *asked, error);
@@ -358,6 +354,14 @@ impl Record {
             Fact::Agents(changes) => self.agents.apply(changes),
             Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
             Fact::ToolEnded(end) => self.call_ended(entry, end),
+        }
+    }
+
+    /// The first stop wins.
+    fn stopped(&mut self, why: &TurnStop) {
+        if self.stop.is_none() {
+            self.stop_failed(why);
+            self.stop = Some(why.clone());
         }
     }
 

@@ -2,6 +2,7 @@
 //! gets them, and its journal.
 
 mod hooks;
+mod plans;
 mod shown;
 mod totals;
 
@@ -10,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use self::hooks::Hook;
+use self::plans::plans;
 use self::shown::parts;
 use self::totals::*;
 use super::support::*;
@@ -318,53 +320,6 @@ fn is_level(name: &str) -> bool {
         "agent_reply",
     ]
     .contains(&name)
-}
-
-/// A plan is made before it runs. Each step that starts also ends, and runs within its plan.
-fn plans(case: &Case, events: &[Event], shown: &Shown<'_>) {
-    let mut known: BTreeSet<&str> = case.setting.draft.iter().map(|draft| draft.id.as_str()).collect();
-    let (mut running, mut steps) = (None, BTreeMap::new());
-    let (mut swarm, mut active) = (false, None);
-    for event in events {
-        match event {
-            Event::PlanCreated { plan, .. } => assert!(known.insert(&plan.id), "{shown}"),
-            Event::PlanReadyForReview { plan } => assert!(known.contains(plan.id.as_str()), "{shown}"),
-            Event::PlanReview { plan_id, .. } => assert!(known.contains(plan_id.as_str()), "{shown}"),
-            Event::ExecutorStart { plan_id, .. } => {
-                assert!(known.contains(plan_id.as_str()) && running.replace(plan_id).is_none(), "{shown}");
-            }
-            Event::StepStart { plan_id, index, .. } => {
-                assert_eq!(running, Some(plan_id), "{shown}");
-                assert!(steps.insert((plan_id, index), None).is_none(), "{shown}");
-            }
-            Event::StepComplete { plan_id, index, status, .. } => {
-                assert_eq!(steps.insert((plan_id, index), Some(*status)), Some(None), "{shown}");
-            }
-            Event::ExecutorComplete { plan_id, completed, failed, .. } => {
-                assert_eq!(running.take(), Some(plan_id), "{shown}");
-                let of_plan = || steps.iter().filter(|((of, _), _)| *of == plan_id);
-                let done = of_plan().filter(|(_, status)| status.is_some_and(StepStatus::has_result));
-                let wrong = of_plan().filter(|(_, status)| **status == Some(StepStatus::Failed));
-                assert_eq!((done.count(), wrong.count()), (*completed as usize, *failed as usize), "{shown}");
-            }
-            Event::SwarmPlanReady { .. } => assert!(!std::mem::replace(&mut swarm, true), "{shown}"),
-            Event::SwarmStepStarted { step_index, .. } => {
-                assert!(swarm && active.replace(*step_index).is_none(), "steps never overlap\n{shown}");
-            }
-            Event::SwarmToolExecuted { step_index, .. } => assert_eq!(active, Some(*step_index), "{shown}"),
-            Event::SwarmStepCompleted { step_index, .. } => {
-                assert_eq!(active.take(), Some(*step_index), "{shown}");
-            }
-            Event::Done { .. } => {
-                assert!(steps.values().all(Option::is_some) && active.is_none(), "{shown}");
-            }
-            _ => {}
-        }
-    }
-    let end = case.end();
-    assert!(end.plans.iter().all(|plan| plan.status != PlanStatus::Executing), "{shown}");
-    let waits = end.plans.iter().filter(|plan| plan.status == PlanStatus::PendingReview).count();
-    assert!(waits <= 1, "one plan waits for the user's word at most\n{shown}");
 }
 
 /// A turn announces its end once, as its last event, and gives a reason if it stopped before its natural end.

@@ -390,9 +390,7 @@ DROP TABLE IF EXISTS plans;
 DROP TABLE IF EXISTS queued_messages;
 DROP TABLE IF EXISTS removed_messages;
 DROP TABLE IF EXISTS summaries;
-DROP TABLE IF EXISTS agents;
-DROP TABLE IF EXISTS agent_states;
-DROP TABLE IF EXISTS agent_rounds;
+DROP TABLE IF EXISTS agents; DROP TABLE IF EXISTS agent_states; DROP TABLE IF EXISTS agent_rounds;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

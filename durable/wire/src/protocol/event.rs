@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+mod agent;
 mod awaited;
 mod budget;
 mod read;
 
+pub use agent::{AgentState, AgentStatus};
 pub use awaited::{Awaited, Decision};
 pub use budget::{BudgetReason, TurnLimits};
 
@@ -333,34 +335,6 @@ impl Event {
             Event::Done { .. } => "done",
         }
     }
-}
-
-/// The three states that a client shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AgentState {
-    /// A model call or a tool runs.
-    Thinking,
-    /// A plan's steps run.
-    ExecutingPlan,
-    /// The turn is parked until a person answers, or has ended with a decision left to a person.
-    WaitingOnUser,
-}
-
-/// The state of an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum AgentStatus {
-    Created,
-    /// It is asked, and its model answers.
-    Speaking,
-    /// It has answered, or its answer was cut off.
-    Silent,
-    Terminated,
 }
 
 /// The start or the end of a call.

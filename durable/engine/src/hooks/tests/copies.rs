@@ -173,12 +173,8 @@ fn an_agent_makes_at_most_sixteen_hooks() {
     let case = case.run();
     let refused: Vec<String> = case.lines().into_iter().filter(|line| line.contains("End error")).collect();
     assert_eq!(refused.len(), 2);
-    assert!(
-        refused[0].starts_with(
-            "tool 16.0 hook End error \"invalid arguments at name: there may be at most 16 hooks"
-        ),
-        "{refused:?}"
-    );
+    let limit = "tool 16.0 hook End error \"there may be at most 16 hooks";
+    assert!(refused[0].starts_with(limit), "{refused:?}");
     // A name that is taken is refused before that limit.
     let replies = vec![make(&"a"), make(&"a"), Reply::Text("Done.")];
     let mut case = Case::new(script(&[("go", replies)]));

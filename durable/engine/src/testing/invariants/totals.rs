@@ -192,13 +192,8 @@ pub(super) fn memory(
                     assert_eq!(*result, listed, "{id}\n{shown}");
                 }
                 "todo_write" if !is_error => {
-                    let agents = shown.0.setting.agents.as_ref();
-                    let agent = match level {
-                        Some(level) => client.calls[level].args["title"].as_str(),
-                        None => agents.and_then(|setting| setting.root.as_deref()),
-                    };
-                    let todos: Vec<Todo> = serde_json::from_value(args["todos"].clone()).unwrap();
-                    settled.insert(todo_key(agent.unwrap_or(MAIN)), serde_json::to_string(&todos).unwrap());
+                    let (key, value) = todos(client, level, args, shown);
+                    settled.insert(key, value);
                 }
                 "agent_create_plan" | "agent_update_plan" | "task" | "discuss" | "agent_reply" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
@@ -221,4 +216,15 @@ pub(super) fn memory(
     }
     // A stopped call loses its writes; the level makes no call after it.
     written
+}
+
+/// The list that an agent writes, under its own key.
+fn todos(client: &Client, level: Option<&String>, args: &Value, shown: &Shown<'_>) -> (String, String) {
+    let agents = shown.0.setting.agents.as_ref();
+    let agent = match level {
+        Some(level) => client.calls[level].args["title"].as_str(),
+        None => agents.and_then(|setting| setting.root.as_deref()),
+    };
+    let todos: Vec<Todo> = serde_json::from_value(args["todos"].clone()).unwrap();
+    (todo_key(agent.unwrap_or(MAIN)), serde_json::to_string(&todos).unwrap())
 }

@@ -1,0 +1,34 @@
+//! The names of levels and questions in a script.
+
+/// The name of a level in a script: its instructions, for a planner or reviewer the kind of work and the objective, for a
+/// summary whether it continues an earlier one.
+pub(super) fn script_key(text: &str) -> String {
+    if text.starts_with("<earlier_summary>") {
+        return "summary again".to_owned();
+    }
+    if text.starts_with("<messages>") {
+        return "summary".to_owned();
+    }
+    let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    if text.starts_with("<conversation>") {
+        return "judge".to_owned();
+    }
+    if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
+        let kind = match () {
+            () if text.starts_with("<plan>") => "review",
+            () if text.contains("<changes>") => "change",
+            () => "plan",
+        };
+        return format!("{kind} {objective}");
+    }
+    text.split_once("\n<plan_objective>").map_or(text, |(instructions, _)| instructions).to_owned()
+}
+
+/// The name of a hook's question in a script: its instructions, and the call that it judges if that is scripted apart.
+pub(super) fn judge_key(system: &str, text: &str) -> String {
+    let between =
+        |text: &str, from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    let of = between(system, "<instructions>\n", "\n</instructions>").unwrap_or_default();
+    let call = between(text, "<call>\n", "\n</call>").unwrap_or_default();
+    format!("{of} {call}")
+}
