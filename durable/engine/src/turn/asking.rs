@@ -5,6 +5,9 @@
 //! like any (`parking.rs`), and `Record::apply` raises the limits. So a run that takes the turn up asks nobody again. A
 //! denial is written together with the stop that it brings.
 //!
+//! Beside a level that waits, others may run and give room back. A run that takes the turn up finds that room before the
+//! level asks for it. The level waits all the same: its question stands, and the answer to it must not be for nobody.
+//!
 //! A limit asks where a reservation is refused: calls, tokens, money. The running time does not: it ends calls that run,
 //! and the wait for a person would lose them. Neither do the bytes of results, whose calls have run. A grant raises these
 //! two with the others. A model call whose request failed asks nobody for room for another request: it has failed.
@@ -26,6 +29,23 @@ impl Turn {
         };
         self.answered(&at, Awaited::Limit).await;
         self.check()
+    }
+
+    /// Whether the level at this place asked a question in a lost run that nobody has answered yet.
+    pub(super) fn still_asks(&self, place: &Place) -> bool {
+        let is_open = |at: &String| self.record.borrow().open_question().as_ref() == Some(at);
+        self.left_open.as_ref().is_some_and(|(at, asker)| asker == place && is_open(at))
+    }
+
+    /// Waits for the answer to the question that the level at this place asked in a lost run.
+    pub(super) async fn wait_on(&self, place: &Place) -> Result<(), Halt> {
+        match &self.left_open {
+            Some((at, _)) if self.still_asks(place) => {
+                self.answered(at, Awaited::Limit).await;
+                self.check()
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Asks a person. Returns the key of the question.

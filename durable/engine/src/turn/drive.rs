@@ -63,6 +63,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         return canned(turn, level, &at, digest);
     }
     let attempt = turn.replay.attempts(&at);
+    turn.wait_on(&level.place).await?;
     while !turn.has_started(&at) {
         if let Err(exceeded) = start(turn, level, &at, digest.clone(), request)? {
             turn.wait_for_room(exceeded, &level.place).await?;

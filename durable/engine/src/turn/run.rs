@@ -23,7 +23,7 @@ use crate::record::keys::{Digest, LevelPath, WireIds};
 use crate::record::replay::Replay;
 use crate::toolbelt::OutputSchema;
 use wire::model::Message;
-use wire::protocol::{Event, HookPoint, Place};
+use wire::protocol::{Awaited, Event, HookPoint, Place};
 
 /// The most resumptions of one turn without progress between them, and in all. Without these limits a turn that
 /// dies in each of its runs would cost model calls forever.
@@ -59,6 +59,8 @@ pub struct Turn {
     pub(super) busy: Cell<u32>,
     pub(super) waiting: Cell<u32>,
     pub(super) waiters: RefCell<Vec<Waker>>,
+    /// The question at a limit that lost runs left open, and the place of the level that asked it.
+    pub(super) left_open: Option<(String, Place)>,
     /// The commits of levels that are not written yet. Empty between two polls of `run`.
     pub(super) gathered: Gathered,
 }
@@ -153,9 +155,14 @@ impl Turn {
         let mut record = Record::new(&spec, parts.facts);
         entries.iter().for_each(|entry| record.apply(entry));
         record.shown = shown;
+        let left_open = record.open_question().and_then(|at| {
+            let wait = record.waits.get(&(at.clone(), Awaited::Limit))?;
+            Some((at, wait.place.clone()))
+        });
         let mut turn = Turn::new(parts, spec, history, ports, Replay::new(entries), earlier_ms);
         turn.record = RefCell::new(record);
         turn.unreadable = unreadable;
+        turn.left_open = left_open;
         Ok(Rc::new(turn))
     }
 
@@ -186,6 +193,7 @@ impl Turn {
             busy: Cell::new(0),
             waiting: Cell::new(0),
             waiters: RefCell::default(),
+            left_open: None,
             gathered: Gathered::default(),
             ports,
             spec,

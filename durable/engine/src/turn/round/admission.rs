@@ -45,6 +45,7 @@ impl<'a> Round<'a> {
                     }
                     Next::Ask(spec)
                 }
+                Ok(spec) if turn.still_asks(&self.level.place) => Next::Wait(spec),
                 Ok(spec) => {
                     turn.check()?;
                     match self.reserve(&mut reservation, call) {
@@ -137,6 +138,7 @@ impl<'a> Round<'a> {
 
     /// Starts a call once there is room for it. Returns false where it is left out.
     pub(super) async fn start(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Result<bool, Halt> {
+        self.turn.wait_on(&self.level.place).await?;
         while let Err(exceeded) = self.start_at_once(key, call, spec)? {
             if exceeded.raised_to.is_none() {
                 self.leave_out(exceeded);

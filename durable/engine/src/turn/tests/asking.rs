@@ -220,7 +220,11 @@ fn levels() -> Script {
 
 /// Plays a turn to its end, with this answer to each question. The run that makes this commit dies with it.
 fn killed(kill: impl Fn(usize) -> Kill, dies_after: usize, answer: &Answer) -> Case {
-    let mut case = asking(levels(), |limits| limits.tool_calls = 4);
+    let case = asking(levels(), |limits| limits.tool_calls = 4);
+    played(case, kill, dies_after, answer)
+}
+
+fn played(mut case: Case, kill: impl Fn(usize) -> Kill, dies_after: usize, answer: &Answer) -> Case {
     let mut left = Some(dies_after);
     while case.disk.end.borrow().is_none() {
         let dies = left.map(|commits| kill(commits - case.disk.commits.get()));
@@ -260,6 +264,37 @@ fn a_kill_at_every_commit_asks_nobody_again_and_repeats_nothing() {
                 let spent = case.end().message.usage.unwrap().llm_calls as usize;
                 assert!(spent >= case.model.requests.borrow().len(), "{of}: every request is paid for");
             }
+        }
+    }
+}
+
+// Two levels hold more tokens at once than the turn has, and one after the other do not. The second one asks, and the
+// first one gives its room back. A run that takes the turn up would have room for both: the question is answered all the
+// same, and nobody is left with one that no level waits for.
+#[test]
+fn a_kill_at_every_commit_leaves_no_question_that_nobody_waits_for() {
+    let levels = || {
+        script(&[
+            ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b")]), Reply::Text("All.")]),
+            ("a", vec![Reply::Calls(vec![("echo", json!({})), ("write", json!({}))]), Reply::Text("a done")]),
+            ("b", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("b done")]),
+        ])
+    };
+    let new = || asking(levels(), |limits| (limits.output_tokens, limits.turn_tokens) = (4_000, Some(7_000)));
+    let whole = played(new(), Kill::AfterCommits, usize::MAX / 2, &Answer::Approve);
+    assert_eq!((whole.end().message.content.as_str(), asked(&whole)), ("All.", 1));
+    let commits = whole.disk.commits.get();
+    assert!(commits > 6, "{commits}");
+    for dies_after in 1..commits {
+        for kill in [Kill::AfterCommits, Kill::Unheard] {
+            let case = played(new(), kill, dies_after, &Answer::Approve);
+            let of = format!("killed after commit {dies_after}");
+            assert_eq!(case.end().message.content, "All.", "{of}");
+            let lines = of_limits(&case);
+            let granted = lines.iter().filter(|line| line.contains("Approve")).count();
+            assert_eq!((granted, lines.len()), (asked(&case), 2 * asked(&case)), "{of}: {lines:?}");
+            assert!(granted > 0, "{of}");
+            assert_eq!(view(&case.seen), view(&case.disk.events.borrow()), "{of}");
         }
     }
 }
