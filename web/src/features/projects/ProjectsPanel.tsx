@@ -14,7 +14,7 @@ import { subjects, type Subject } from "../../state/subject";
 import { agoText } from "../../turn/measures";
 import type { DocumentDetail, ProjectDetail, ProjectEntry, ProjectTask } from "../../wire.generated";
 import { words as names } from "./en";
-import { EditForm, useEditing } from "./panel/EditForm";
+import { Editable } from "./panel/EditForm";
 import { words } from "./panel/en";
 import { projects } from "./projects";
 import "./projects.css";
@@ -151,133 +151,121 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
 }
 
 function About({ project: { id, name, description }, chat }: { project: ProjectDetail; chat: string }) {
-  const { editing, button, edit, done } = useEditing();
-  if (editing) {
-    return (
-      <EditForm
-        label={words.edit}
-        fields={[
-          { member: "name", label: words.name, value: name, max: MAX_TITLE },
-          { member: "description", label: words.about, value: description, max: MAX_TEXT, rows: 3 },
-        ]}
-        save={(changed) => projects.change(null, changed)}
-        onDone={done}
-      />
-    );
-  }
   return (
-    <>
-      {description && <p className="project-about" dir="auto">{description}</p>}
-      <div className="project-acts">
-        <button
-          type="button"
-          className="outline-button project-use"
-          data-testid="project-use"
-          onClick={() => talkAbout(chat, { type: "project", entity: { id, name } })}
-        >
-          {words.use}
-        </button>
-        <button ref={button} type="button" className="link-button" data-testid="project-edit" onClick={edit}>
-          {words.edit}
-        </button>
-      </div>
-    </>
+    <Editable
+      label={words.edit}
+      fields={[
+        { member: "name", label: words.name, value: name, max: MAX_TITLE },
+        { member: "description", label: words.about, value: description, max: MAX_TEXT, rows: 3 },
+      ]}
+      save={(changed) => projects.change(null, changed)}
+    >
+      {(edit) => (
+        <>
+          {description && <p className="project-about" dir="auto">{description}</p>}
+          <div className="project-acts">
+            <button
+              type="button"
+              className="outline-button project-use"
+              data-testid="project-use"
+              onClick={() => talkAbout(chat, { type: "project", entity: { id, name } })}
+            >
+              {words.use}
+            </button>
+            <button type="button" className="link-button" data-testid="project-edit" {...edit}>
+              {words.edit}
+            </button>
+          </div>
+        </>
+      )}
+    </Editable>
   );
 }
 
 const MARKS: Record<ProjectTask["status"], string> = { open: "[ ]", in_progress: "[>]", done: "[x]" };
 
-function Task({ task, tasks }: { task: ProjectTask; tasks: readonly ProjectTask[] }) {
-  const { id, title, status, notes, blocked_by } = task;
-  const { editing, button, edit, done } = useEditing();
+function Task({ task: { id, title, status, notes, blocked_by }, tasks }: { task: ProjectTask; tasks: readonly ProjectTask[] }) {
+  const part = { kind: "tasks", id } as const;
   const before = tasks.filter(({ id, status }) => blocked_by.includes(id) && status !== "done");
-  if (editing) return <TaskForm task={task} onDone={done} />;
   return (
-    <li className="row task" data-testid="project-task" data-state={status}>
-      <span className="task-mark" aria-hidden="true">
-        {MARKS[status]}
-      </span>
-      <div className="row-words">
-        <span className="row-name">
-          <span className="visually-hidden">{words.states[status]}: </span>
-          <bdi>{title}</bdi>
-        </span>
-        {status !== "done" && before.length > 0 && <span className="row-more">{words.waitsFor(before.map((each) => each.title).join(", "))}</span>}
-        {notes && <span className="row-more task-notes" dir="auto">{notes}</span>}
-      </div>
-      <button ref={button} type="button" className="icon-button small" data-testid="task-edit" title={words.editPart(title)} onClick={edit}>
-        <PencilIcon />
-        <span className="visually-hidden">{words.editPart(title)}</span>
-      </button>
-      <Confirm
-        label={en.common.deletePart(title)}
-        question={en.common.deleteQuestion(title)}
-        yes={en.common.delete}
-        testId="task-delete"
-        act={async () => void (await projects.remove({ kind: "tasks", id }))}
-      >
-        <TrashIcon />
-      </Confirm>
-    </li>
-  );
-}
-
-function TaskForm({ task: { id, title, status, notes }, onDone }: { task: ProjectTask; onDone: () => void }) {
-  return (
-    <li className="task">
-      <EditForm
-        label={words.editPart(title)}
-        fields={[
-          { member: "title", label: words.title, value: title, max: MAX_TITLE },
-          { member: "status", label: words.status, value: status, max: MAX_TITLE, choices: words.states },
-          { member: "notes", label: words.notes, value: notes, max: MAX_TEXT, rows: 3 },
-        ]}
-        save={(changed) => projects.change({ kind: "tasks", id }, changed)}
-        onDone={onDone}
-      />
-    </li>
+    <Editable
+      label={words.editPart(title)}
+      fields={[
+        { member: "title", label: words.title, value: title, max: MAX_TITLE },
+        { member: "status", label: words.status, value: status, max: MAX_TITLE, choices: words.states },
+        { member: "notes", label: words.notes, value: notes, max: MAX_TEXT, rows: 3 },
+      ]}
+      save={(changed) => projects.change(part, changed)}
+      frame={(form) => <li className="task">{form}</li>}
+    >
+      {(edit) => (
+        <li className="row task" data-testid="project-task" data-state={status}>
+          <span className="task-mark" aria-hidden="true">
+            {MARKS[status]}
+          </span>
+          <div className="row-words">
+            <span className="row-name">
+              <span className="visually-hidden">{words.states[status]}: </span>
+              <bdi>{title}</bdi>
+            </span>
+            {status !== "done" && before.length > 0 && <span className="row-more">{words.waitsFor(before.map((each) => each.title).join(", "))}</span>}
+            {notes && <span className="row-more task-notes" dir="auto">{notes}</span>}
+          </div>
+          <button type="button" className="icon-button small" data-testid="task-edit" title={words.editPart(title)} {...edit}>
+            <PencilIcon />
+            <span className="visually-hidden">{words.editPart(title)}</span>
+          </button>
+          <Confirm
+            label={en.common.deletePart(title)}
+            question={en.common.deleteQuestion(title)}
+            yes={en.common.delete}
+            testId="task-delete"
+            act={async () => void (await projects.remove(part))}
+          >
+            <TrashIcon />
+          </Confirm>
+        </li>
+      )}
+    </Editable>
   );
 }
 
 function Page({ document, failed }: { document: DocumentDetail | null; failed: boolean }) {
-  const { editing, button, edit, done } = useEditing();
   if (!document) return <Waiting failed={failed} />;
   const { id, title, content } = document;
   const part = { kind: "documents", id } as const;
-  if (editing) {
-    return (
-      <EditForm
-        label={words.editDocument}
-        fields={[
-          { member: "title", label: words.title, value: title, max: MAX_TITLE },
-          { member: "content", label: words.content, value: content, max: MAX_DOCUMENT, rows: 18 },
-        ]}
-        save={(changed) => projects.change(part, changed)}
-        onDone={done}
-      />
-    );
-  }
   return (
-    <>
-      <article className="project-page" data-testid="project-page">
-        <Markdown text={content} />
-      </article>
-      <div className="side-foot project-acts">
-        <button ref={button} type="button" className="link-button" data-testid="document-edit" onClick={edit}>
-          {words.editDocument}
-        </button>
-        <Confirm
-          label={words.removeDocument}
-          question={words.removeDocumentQuestion}
-          yes={en.common.delete}
-          className="link-button danger"
-          testId="document-delete"
-          act={async () => {
-            if (await projects.remove(part)) focusIn(".back-button");
-          }}
-        />
-      </div>
-    </>
+    <Editable
+      label={words.editDocument}
+      fields={[
+        { member: "title", label: words.title, value: title, max: MAX_TITLE },
+        { member: "content", label: words.content, value: content, max: MAX_DOCUMENT, rows: 18 },
+      ]}
+      save={(changed) => projects.change(part, changed)}
+    >
+      {(edit) => (
+        <>
+          <article className="project-page" data-testid="project-page">
+            <Markdown text={content} />
+          </article>
+          <div className="side-foot project-acts">
+            <button type="button" className="link-button" data-testid="document-edit" {...edit}>
+              {words.editDocument}
+            </button>
+            <Confirm
+              label={words.removeDocument}
+              question={words.removeDocumentQuestion}
+              yes={en.common.delete}
+              className="link-button danger"
+              testId="document-delete"
+              act={async () => {
+                if (await projects.remove(part)) focusIn(".back-button");
+              }}
+            />
+          </div>
+        </>
+      )}
+    </Editable>
   );
 }
 

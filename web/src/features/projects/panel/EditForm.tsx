@@ -1,7 +1,7 @@
 // The form in which a person changes a project, a task or a document. It sends the changed members alone: what the agent
 // changes at the same time stays.
 
-import { useEffect, useRef, useState, type FormEvent } from "react";
+import { useEffect, useRef, useState, type FormEvent, type ReactNode, type RefObject } from "react";
 import { en } from "../../../en";
 import { words } from "./en";
 
@@ -26,7 +26,7 @@ interface Props {
   onDone: () => void;
 }
 
-export function EditForm({ label, fields, save, onDone }: Props) {
+function EditForm({ label, fields, save, onDone }: Props) {
   const [values, setValues] = useState(() => Object.fromEntries(fields.map(({ member, value }) => [member, value])));
   const [begun] = useState(values);
   // A button that is disabled would lose the focus.
@@ -103,14 +103,19 @@ function Control({ field, value, change }: { field: Field; value: string; change
   );
 }
 
-/** Opens a form in place of its button, which takes the focus back when the form closes. */
-export function useEditing() {
+/** Something that a person can change, drawn with the button that opens the form in its place. `frame` stands around the
+    form. */
+export function Editable({ frame = (form) => form, children, ...form }: Omit<Props, "onDone"> & {
+  frame?: (form: ReactNode) => ReactNode;
+  children: (button: { ref: RefObject<HTMLButtonElement | null>; onClick: () => void }) => ReactNode;
+}) {
   const [editing, setEditing] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const was = useRef(false);
+  // The button takes the focus back when the form closes.
   useEffect(() => {
     if (was.current && !editing) button.current?.focus();
     was.current = editing;
   }, [editing]);
-  return { editing, button, edit: () => setEditing(true), done: () => setEditing(false) };
+  return editing ? frame(<EditForm {...form} onDone={() => setEditing(false)} />) : children({ ref: button, onClick: () => setEditing(true) });
 }
