@@ -20,8 +20,7 @@ impl<'a> Round<'a> {
     /// ends after them.
     pub(super) fn admit(&self, indexes: &[usize]) -> Result<Vec<Admitted<'a>>, Halt> {
         let turn = self.turn;
-        let mut commit = Commit::default();
-        let mut admitted = Vec::new();
+        let (mut commit, mut admitted) = (Commit::default(), Vec::new());
         let now = turn.elapsed_ms();
         let mut reservation = turn.reserve_room();
         for (index, call) in indexes.iter().filter_map(|index| Some((*index, self.calls.get(*index)?))) {
