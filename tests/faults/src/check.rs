@@ -1,6 +1,8 @@
 //! The checks after a run, once everything is quiet again: in D1, and in the objects' own databases, read past the
 //! service.
 
+mod paths;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +16,8 @@ use crate::client::Ended;
 use crate::d1::Database;
 use crate::ledger::Ledger;
 use crate::r2::Bucket;
+
+pub use paths::marked;
 
 /// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see
 /// `retry_after_ms` in the service.

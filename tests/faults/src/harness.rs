@@ -2,6 +2,7 @@
 
 mod on_hold;
 mod queued;
+mod versions;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub struct Outcome {
     pub seen: Seen,
     pub missing_in_d1: u32,
     pub recorded: Recorded,
+    /// Turns of which D1 does not know that they are beside their path, or on it.
+    pub wrongly_marked: u32,
     pub objects: Objects,
     /// The rows of the quotas that a refused request left.
     pub kept: u32,
@@ -199,12 +202,14 @@ impl Harness {
 
     /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
     /// that waits for somebody outside, one that asks at its limit, one that summarises the turn before it, and one with a
-    /// call that a hook's model blocks, struck at each of their commits, and messages that wait for a turn. Returns the number of boundaries.
+    /// call that a hook's model blocks, struck at each of their commits; versions of a turn, and messages that wait for
+    /// one. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
         for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded] {
             tried += self.commits(shape, &["kill", "abort"], stride).await?;
         }
+        tried += self.versions(stride).await?;
         Ok(tried + self.queued().await? + self.moments(stride).await?)
     }
 
@@ -303,32 +308,32 @@ impl Harness {
         self.numbers += 1;
         let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
         if shape == Shape::Long {
-            self.one(user, (shape, &thread_id, 1), None).await?;
+            self.one(user, self.order(shape, &thread_id, 1)).await?;
             self.numbers += 1;
         }
-        self.one(user, (shape, &thread_id, 2), strike).await
+        self.one(user, Order { strike, ..self.order(shape, &thread_id, 2) }).await
     }
 
-    async fn one(
-        &mut self,
-        user: &User,
-        (shape, thread_id, request_seq): (Shape, &str, u64),
-        strike: Option<String>,
-    ) -> Result<Option<View>, String> {
-        let order = Order {
+    /// A turn that is alone at its time.
+    fn order(&self, shape: Shape, thread_id: &str, request_seq: u64) -> Order {
+        Order {
             number: self.numbers,
             thread_id: thread_id.to_owned(),
             shape,
             reader: Reader::Steady,
             cancel: None,
-            strike,
+            strike: None,
             request_seq,
             continues: None,
             beside: None,
             may_be_late: false,
             alone: true,
             queued: false,
-        };
+        }
+    }
+
+    /// Plays a turn, and carries out each kill that it asks for.
+    async fn one(&mut self, user: &User, order: Order) -> Result<Option<View>, String> {
         let clients = Arc::clone(&self.clients);
         let turn = clients.turn(user, &order);
         tokio::pin!(turn);
@@ -375,12 +380,15 @@ impl Harness {
             true => Recorded::default(),
             false => check::recorded(&self.world.bucket, &seen.turns, &ledger).await,
         };
+        let objects = self.runtime.objects();
+        let wrongly_marked = check::marked(&objects, &self.world.database, &ledger).await?;
         // A row that D1 took leaves the outbox a moment later, and a journal its object.
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
-        let objects = check::objects(&self.runtime.objects(), &ledger)?;
+        let objects = check::objects(&objects, &ledger)?;
         let kept = check::kept(&self.runtime.quotas(), &self.refused, &ledger)?;
-        Ok(Outcome { ledger, seen, missing_in_d1, recorded, objects, kept, took: self.began.elapsed() })
+        let took = self.began.elapsed();
+        Ok(Outcome { ledger, seen, missing_in_d1, recorded, wrongly_marked, objects, kept, took })
     }
 }
 

@@ -33,7 +33,7 @@ fn least(name: &str, value: u32, least: u32) -> Row {
 /// The rows of a run; `quota` has the kills, aborts, cuts and upstream faults that the run needs.
 // Long: a table with a line for each row.
 pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
-    let Outcome { ledger, seen, missing_in_d1, recorded, objects, kept, took } = outcome;
+    let Outcome { ledger, seen, missing_in_d1, recorded, wrongly_marked, objects, kept, took } = outcome;
     let counts = ledger.counts();
     let deaths = |death| counts.deaths.get(&death).copied().unwrap_or(0);
     let [kills, aborts, cuts, upstream] = quota;
@@ -65,6 +65,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         fact("  ended as", finishes.join(", ")),
         zero("turns lost: no single terminal event", seen.accepted.abs_diff(seen.ended)),
         zero("turns lost: no message and tree in D1", *missing_in_d1),
+        zero("turns whose place beside the path D1 does not know", *wrongly_marked),
         zero("turns unfinished in their object", objects.unfinished),
         zero("outbox rows that D1 never took", objects.undelivered),
         zero("turns without a whole record in R2", recorded.missing),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{Harness, spoken};
-use crate::client::{Order, Reader};
+use crate::client::Order;
 use crate::script::Shape;
 use crate::view::View;
 use crate::world::Moment;
@@ -61,20 +61,9 @@ impl Harness {
         let mut orders = Vec::new();
         for index in 0..=WAITING {
             self.numbers += 1;
-            orders.push(Order {
-                number: self.numbers,
-                thread_id: thread_id.clone(),
-                shape: Shape::Direct,
-                reader: Reader::Steady,
-                cancel: None,
-                strike: strike.clone().filter(|_| index == 0),
-                request_seq: 1,
-                continues: None,
-                beside: None,
-                may_be_late: false,
-                alone: true,
-                queued: index > 0,
-            });
+            let strike = strike.clone().filter(|_| index == 0);
+            let order = self.order(Shape::Direct, &thread_id, 1);
+            orders.push(Order { strike, queued: index > 0, ..order });
         }
         let clients = std::sync::Arc::clone(&self.clients);
         let Some((first, waiting)) = orders.split_first() else { return Ok(Vec::new()) };
