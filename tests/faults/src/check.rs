@@ -28,16 +28,22 @@ const ATTEMPT: Duration = Duration::from_secs(20);
 
 /// Waits until D1 has a message and a tree for each turn that ended. Returns how many it lacks in the end.
 pub async fn delivered(database: &Database, turns: &[Ended], ledger: &Ledger) -> u32 {
+    let stands = |turn: &Ended| stands_in_d1(database, turn, ledger);
+    missing(turns, stands, ledger, "is not in D1 as it ended").await
+}
+
+/// Waits until each turn stands where the service tells it. Returns how many do not in the end; `what` says of a turn
+/// that it does not.
+async fn missing(turns: &[Ended], stands: impl Fn(&Ended) -> bool, ledger: &Ledger, what: &str) -> u32 {
     let began = Instant::now();
     loop {
-        let missing: Vec<&Ended> =
-            turns.iter().filter(|turn| !stands_in_d1(database, turn, ledger)).collect();
+        let missing: Vec<&Ended> = turns.iter().filter(|turn| !stands(turn)).collect();
         if missing.is_empty() {
             return 0;
         }
         if began.elapsed() > DELIVERY {
             for turn in missing.iter().take(5) {
-                ledger.violation(format!("turn {} is not in D1 as it ended", turn.turn_id));
+                ledger.violation(format!("turn {} {what}", turn.turn_id));
             }
             return missing.len() as u32;
         }
@@ -76,20 +82,8 @@ pub async fn recorded(bucket: &Bucket, turns: &[Ended], ledger: &Ledger) -> Reco
 }
 
 async fn recorded_at_last(bucket: &Bucket, turns: &[Ended], ledger: &Ledger) -> u32 {
-    let began = Instant::now();
-    loop {
-        let missing: Vec<&Ended> = turns.iter().filter(|turn| !is_recorded(bucket, turn)).collect();
-        if missing.is_empty() {
-            return 0;
-        }
-        if began.elapsed() > DELIVERY {
-            for turn in missing.iter().take(5) {
-                ledger.violation(format!("turn {} has no record in R2, or not a whole one", turn.turn_id));
-            }
-            return missing.len() as u32;
-        }
-        sleep(Duration::from_millis(300)).await;
-    }
+    let stands = |turn: &Ended| is_recorded(bucket, turn);
+    missing(turns, stands, ledger, "has no record in R2, or not a whole one").await
 }
 
 /// Whether R2 has one record of a turn, from its header to its end. One that the service gave up has no end.
