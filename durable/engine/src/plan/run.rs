@@ -106,7 +106,5 @@ fn waves(turn: &Turn, parent: &Level, key: &str, objective: &str) -> Level {
 
 /// Whether the time of a plan is over; waits for an answer from outside do not count.
 fn is_over(turn: &Turn, key: &str) -> bool {
-    let record = turn.record.borrow();
-    let since = record.pending.iter().find(|call| call.key == key).and_then(|call| call.since_ms);
-    since.is_some_and(|since| turn.elapsed_ms() >= since.saturating_add(turn.spec.limits.plan_ms))
+    turn.record.borrow().time_left(key, turn.spec.limits.plan_ms, turn.elapsed_ms()) == Some(0)
 }

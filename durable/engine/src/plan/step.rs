@@ -199,25 +199,22 @@ fn cut_off(pending: &PendingCall) -> String {
     if pending.since_ms.is_some() { prompt::CUT_OFF } else { prompt::NOT_MADE }.to_owned()
 }
 
-/// Completes when the time of a step or of its plan is over: running time, like every limit.
+/// Completes when the time of a step or of its plan is over: running time, like every limit. It is not over while the
+/// turn waits at a limit, so that the question is not left without the level that asked it.
 async fn is_over(turn: &Turn, key: &str, parent: &Level) {
     let limits = &turn.spec.limits;
-    let until = {
-        let record = turn.record.borrow();
-        let since = |is: &dyn Fn(&str, &str) -> bool| {
-            let call = record.pending.iter().find(|call| is(&call.key, &call.id));
-            call.and_then(|call| call.since_ms)
-        };
-        let plan_id = parent.place.parent_id.as_deref().unwrap_or_default();
-        let step = since(&|at, _| at == key).map(|since| since.saturating_add(limits.step_ms));
-        let plan = since(&|_, id| id == plan_id).map(|since| since.saturating_add(limits.plan_ms));
+    let left = || {
+        let (record, now) = (turn.record.borrow(), turn.elapsed_ms());
+        let plan = record.pending.iter().find(|call| Some(&call.id) == parent.place.parent_id.as_ref());
+        let plan = plan.and_then(|plan| record.time_left(&plan.key, limits.plan_ms, now));
+        let step = record.time_left(key, limits.step_ms, now);
         step.into_iter().chain(plan).min().unwrap_or(u64::MAX)
     };
     loop {
-        let left = until.saturating_sub(turn.elapsed_ms());
-        if left == 0 {
-            return;
+        turn.asks_no_more().await;
+        match left() {
+            0 => return,
+            left => turn.ports.clock.sleep(left).await,
         }
-        turn.ports.clock.sleep(left).await;
     }
 }

@@ -56,6 +56,9 @@ pub(crate) struct Wait {
     pub(crate) until: u64,
     /// The limit that a person may raise.
     pub(crate) limit: Option<ReachedLimit>,
+    /// The turn's running time when the wait began, and when it was answered.
+    pub(crate) since_ms: u64,
+    pub(crate) over_ms: Option<u64>,
     /// The answer, and its time.
     pub(crate) answer: Option<(Answer, u64)>,
 }
@@ -287,6 +290,16 @@ impl Record {
         format!("limit.{asked}")
     }
 
+    /// The time that is left of a call that may run for so long, in milliseconds of running time; none if it does not
+    /// run. Its time stands still while the turn waits at a limit.
+    pub(crate) fn time_left(&self, key: &str, limit_ms: u64, now: u64) -> Option<u64> {
+        let since = self.pending.iter().find(|call| call.key == key)?.since_ms?;
+        let questions = self.waits.values().filter(|wait| wait.limit.is_some());
+        let asked =
+            questions.map(|wait| wait.over_ms.unwrap_or(now).saturating_sub(wait.since_ms.max(since)));
+        Some(since.saturating_add(limit_ms).saturating_add(asked.sum()).saturating_sub(now))
+    }
+
     /// Whether the turn has missed the goal of its context so far (B-013).
     pub(crate) fn misses_its_goal(&self) -> bool {
         self.spec.setting.goal.is_some() && !self.goal_reached
@@ -308,7 +321,9 @@ impl Record {
                 let call = self.pending.iter().find(|pending| pending.key == entry.at);
                 let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
                 let (place, limit) = (place.clone(), *limit);
-                let wait = Wait { place, name, since: *since, until: *until, limit, answer: None };
+                let (since_ms, over_ms, answer) = (entry.elapsed_ms, None, None);
+                let wait =
+                    Wait { place, name, since: *since, until: *until, limit, since_ms, over_ms, answer };
                 self.waits.insert((entry.at.clone(), *on), wait);
             }
             Fact::Answered { on, answer, at_ms } => {
@@ -318,6 +333,7 @@ impl Record {
                         self.approved.insert(wait.name.clone());
                     }
                     wait.answer = Some((answer.clone(), *at_ms));
+                    wait.over_ms = Some(entry.elapsed_ms);
                     if answer.allows() && wait.limit.is_some() {
                         self.budget.grant();
                     }

@@ -48,6 +48,14 @@ impl Turn {
         }
     }
 
+    /// Waits while the turn has a question at a limit that nobody has answered.
+    pub(crate) async fn asks_no_more(&self) {
+        let open = || self.record.borrow().open_question();
+        while let Some(at) = open() {
+            self.answered(&at, Awaited::Limit).await;
+        }
+    }
+
     /// Asks a person. Returns the key of the question.
     fn ask_for_room(&self, exceeded: Exceeded, raised_to: u64, place: &Place) -> Result<String, Halt> {
         let Exceeded { reason, limit, observed, .. } = exceeded;

@@ -3,9 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{project, result};
+use crate::journal::Answer;
+use crate::ports::Clock;
+use crate::profiles::OnLimit;
+use crate::record::keys::WireIds;
 use crate::testing::*;
 use wire::model::ModelErrorKind;
-use wire::protocol::FinishReason;
+use wire::protocol::{Awaited, FinishReason};
 
 // B-085 S-001 S-002 S-012 S-046 S-048: a step that builds on a failed one is skipped, three failures in a row
 // stop the plan, and the root hears of it.
@@ -84,6 +88,53 @@ fn a_step_out_of_time_is_partial() {
     );
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
     assert_eq!(case.model.aborted.get(), 1);
+}
+
+// Issue 19, 4. A step asks at a limit while another one runs: its time stands still until the answer, and then both have
+// the rest of theirs. So no question outlives the level that asked it.
+#[test]
+fn a_step_does_not_run_out_of_time_while_it_asks() {
+    let mut case = project(&[
+        ("go", vec![Reply::Calls(vec![plan("ship", "auto_execute")]), Reply::Text("Half.")]),
+        ("plan ship", vec![planned(&[("a", &[]), ("b", &[])])]),
+        ("a", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("a done")]),
+        ("b", vec![Reply::Hang("slowly ")]),
+    ])
+    .limits(|limits| {
+        (limits.step_ms, limits.plan_ms) = (5_000, 60_000);
+        (limits.on_limit, limits.tool_calls) = (OnLimit::Ask, 4);
+    });
+    let question = WireIds::new("turn").approval("limit.0");
+    let began = case.clock.now_ms();
+    let mut heard = Vec::new();
+    let clock = std::rc::Rc::clone(&case.clock);
+    case.run_with(None, |turn, _| {
+        let is_late = clock.now_ms() >= began + 5_000;
+        if is_late && turn.waiting(&question, Awaited::Approval).is_some() {
+            heard.push(clock.now_ms() - began);
+            // The steps have seen by now that their time would be over.
+            if heard.len() == 2 {
+                turn.answer(&question, Awaited::Approval, Answer::Approve).unwrap();
+            }
+        }
+    });
+    case.check();
+    let lines = case.lines();
+    assert_eq!(heard, [5_000; 2], "{lines:#?}");
+    let of_steps: Vec<_> =
+        lines.iter().filter(|line| line.starts_with("step ") || line.starts_with("limit ")).collect();
+    assert_eq!(
+        of_steps,
+        [
+            "step a start 0.0-w0.0",
+            "step b start 0.0-w0.1",
+            "limit limit.0 ToolCalls 5 of 4, 8 next, 3 left in 0.0-w0.0 depth 2",
+            "limit limit.0 Approve 120 llm 8 tools in 0.0-w0.0 depth 2",
+            "step a Completed",
+            "step b Partial"
+        ]
+    );
+    assert_eq!(clock.now_ms() - began, 10_000, "the other step has the rest of its time");
 }
 
 // N-148: a step's time is over, and its result exceeds the turn's bytes: the turn keeps the words of the
