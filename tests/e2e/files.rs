@@ -94,6 +94,43 @@ async fn agent_and_user_share_a_workspace() {
     }
 }
 
+// Issue 19, item 1: long arguments and results are kept with the answer, the longest up to their limit, in D1 as well.
+#[tokio::test]
+async fn long_arguments_and_results_are_kept_with_the_answer() {
+    let case = Case::new().await;
+    let thread = thread(&case).await;
+    put(&case.client, &thread, "all.txt", &"Pears keep. ".repeat(800)).await.expect(200).await;
+    let long = "Pears keep.\n".repeat(200);
+    let steps = [calls([write("some.txt", &long)]), read("some.txt"), read("all.txt"), text("Done.")];
+    case.script("work", steps).await;
+    let body = json!({ "thread_id": thread, "content": case.said("Work", "work") });
+    let events = case.chat_with(&body).await;
+    let id = first(&events, "done").text("message_id").to_owned();
+    let row = stored::eventually("the answer is in D1", || async {
+        stored::d1("SELECT parts FROM messages WHERE id = ?", &[&id]).await.pop()
+    });
+    let row = row.await;
+    let list = case.client.read(&format!("/api/threads/{thread}/messages")).await;
+    let answer = list["messages"].as_array().and_then(|messages| messages.last()).expect("an answer");
+    let in_d1: Value = serde_json::from_str(row["parts"].as_str().expect("a text")).expect("JSON");
+    assert_eq!(answer["parts"], in_d1);
+    let kept = |member: &str| -> Vec<String> {
+        let calls = in_d1.as_array().into_iter().flatten().filter(|part| part["type"] == "call");
+        calls.map(|call| call[member].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let args = json!({ "content": long, "path": "some.txt" });
+    let [wrote, reading, reading_all] = kept("args").try_into().expect("three calls");
+    assert_eq!(serde_json::from_str::<Value>(&wrote).expect("JSON"), args);
+    assert_eq!((reading, reading_all), Default::default(), "the tree has short ones whole");
+    let [wrote, some, all] = kept("result").try_into().expect("three calls");
+    assert_eq!((wrote, some), (String::new(), told("some.txt", &long)));
+    assert_eq!(all.chars().count(), 4_000);
+    assert!(
+        all.ends_with('…')
+            && told("all.txt", &"Pears keep. ".repeat(800)).starts_with(all.trim_end_matches('…'))
+    );
+}
+
 // A-089 A-090 A-091: the user changed the file while the agent worked on the version that it had read. A child has read
 // none of its parent's files.
 #[tokio::test]

@@ -302,6 +302,7 @@ const exported = {
   you: "You",
   failed: " (failed)",
   otherVersions: "Other versions",
+  sources: (names: string) => `Sources: ${names}`,
 };
 
 export const en = {

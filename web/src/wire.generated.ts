@@ -513,6 +513,15 @@ parts?: Array<MessagePart>, };
  */
 export type MessagePart = { "type": "text", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "reasoning", text: string, parent_id?: string | null, cut?: boolean, } | { "type": "summary", text?: string | null, } | { "type": "call", tool_call_id: string, parent_id?: string | null, 
 /**
+ * Its arguments as JSON, where the node has only the beginning of them. At most 4 000 characters: a cut text ends
+ * in `…`.
+ */
+args?: string | null, 
+/**
+ * Its result, where the node has only the beginning of it. At most 4 000 characters, as the arguments.
+ */
+result?: string | null, 
+/**
  * The sources of its result, which the node has only the beginning of.
  */
 sources?: Array<Source>, };

@@ -20,6 +20,7 @@ export type {
   MessageQueue,
   ModelCost,
   QueuedMessage,
+  MessagePart,
   SentContent,
   Source,
   StoredMessage,

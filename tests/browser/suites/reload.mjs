@@ -1,5 +1,6 @@
 // A turn of each shape, before and after a reload: the answer is the one that the reader saw.
 
+import { readFile } from "node:fs/promises";
 import { assert, assertEqual, byId, check, env, fakeLlm, openAll, quiet, send, settled, visit } from "../harness.mjs";
 import { clean } from "./access.mjs";
 import { bringTool, erase } from "./approvals.mjs";
@@ -54,6 +55,7 @@ export async function reload(browser) {
   await stops(page);
   await quiet("reloaded turns", notes);
   await context.close();
+  await longDetails(browser);
   await sources(browser);
   await plan(browser);
   await approval(browser);
@@ -121,7 +123,37 @@ async function stops(page) {
   });
 }
 
-/** Passages that are longer than the part of a result that is stored. Its card shows less after a reload, so it stays closed. */
+/** Arguments and results that are longer than the previews of the tree, and a result that is longer than the card. */
+async function longDetails(browser) {
+  const llm = fakeLlm();
+  const tool = (name, args) => ({ name, arguments: args });
+  const pears = (count) => Array.from({ length: count }, (_, index) => `Pear number ${index}.`).join("\n");
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  await check("long arguments and results", async () => {
+    await llm.script("", [
+      { text: "I write it down.", calls: [tool("write_file", { path: "pears.txt", content: pears(150) })] },
+      { text: "I read it.", calls: [tool("read_file", { path: "pears.txt" })] },
+      { text: "It stands there." },
+    ]);
+    await send(page, llm.says("Keep a list"));
+    await survives(page, ["I write it down.", "Pear number 149.", "I read it.", "Pear number 149.", "It stands there."]);
+    assertEqual(await byId(page, "cut").count(), 0, "notes of a cut");
+  });
+  await check("a result that is longer than its card says so, before and after a reload", async () => {
+    await page.evaluate(async (body) => {
+      const { threads } = await (await fetch("/api/threads")).json();
+      await fetch(`/api/threads/${threads[0].id}/files/all.txt`, { method: "PUT", body });
+    }, pears(600));
+    await llm.script("all", [{ text: "I read all.", calls: [tool("read_file", { path: "all.txt" })] }, { text: "It is long." }]);
+    await send(page, llm.says("Read all", "all"));
+    await survives(page, ["I read all.", "Pear number 100.", "The result is longer. This is its beginning.", "It is long."]);
+    await clean(page, "a result that is cut");
+  });
+  await quiet("reloaded arguments and results", notes);
+  await context.close();
+}
+
+/** Passages that are longer than the part of a result that is stored. Its card shows less after a reload, and says so. */
 async function sources(browser) {
   const llm = fakeLlm();
   await llm.script("", [{ text: "I look.", calls: [{ name: "search_collection", arguments: { query: "pears" } }] }, { text: "They keep until March." }]);
@@ -146,6 +178,20 @@ async function sources(browser) {
     await settled(page);
     await byId(page, "sources").waitFor();
     assertEqual(await seen(), before, "the answer after the reload");
+  });
+  await check("the sources in the exported chat", async () => {
+    const exported = async (format) => {
+      const item = byId(page, "thread-item").first();
+      await item.hover();
+      await byId(item, "thread-menu").click();
+      const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: format }).click()]);
+      return readFile(await download.path(), "utf8");
+    };
+    const listed = (await exported(/Markdown/)).match(/^Sources: (.*)$/m)?.[1].split(", ").sort();
+    assertEqual(listed, ["cellar.md", "frost.md", "walls.md"], "the sources in Markdown");
+    const { messages } = JSON.parse(await exported(/JSON/));
+    const kept = messages.flatMap(({ parts = [] }) => parts.flatMap(({ sources = [] }) => sources.map(({ title }) => title)));
+    assertEqual(kept.sort(), ["cellar.md", "frost.md", "walls.md"], "the sources in JSON");
   });
   await quiet("reloaded sources", notes);
   await context.close();

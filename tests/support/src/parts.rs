@@ -27,11 +27,14 @@ pub fn assert_matches(events: &[Event], stored: &Value, content: &Value) {
         let absent = (kind == "summary").then_some("");
         let text = part[member].as_str().or(absent);
         let text = text.unwrap_or_else(|| panic!("a part without {member}: {part}"));
-        let names = ["type", "parent_id", "cut", "sources", member];
+        let names = ["type", "parent_id", "cut", "args", "result", "sources", member];
         assert!(
             part.as_object().is_some_and(|part| part.keys().all(|name| names.contains(&name.as_str()))),
             "{part}"
         );
+        if kind == "call" {
+            assert_details(events, text, part);
+        }
         let level = part["parent_id"].as_str().unwrap_or_default();
         let before = levels.entry(level).or_default();
         if part["cut"] == true
@@ -44,6 +47,26 @@ pub fn assert_matches(events: &[Event], stored: &Value, content: &Value) {
         before.push((kind, text.to_owned() + &titles(&part["sources"])));
     }
     assert_eq!(levels, shown, "{stored:#}");
+}
+
+/// The most characters of the arguments, and of the result, in the part of a call.
+const DETAIL_CHARS: usize = 4_000;
+
+/// Fails unless the arguments and the result in the part of a call are those of its events, or their beginning.
+fn assert_details(events: &[Event], id: &str, part: &Value) {
+    for (status, member) in [("start", "args"), ("end", "result")] {
+        let Some(kept) = part[member].as_str() else { continue };
+        let is_it = |event: &&Event| event.text("tool_call_id") == id && event.text("status") == status;
+        let told = events.iter().find(is_it).map(|event| &event.data[member]);
+        let told = told.map(|told| told.as_str().map_or_else(|| told.to_string(), str::to_owned));
+        let told = told.unwrap_or_else(|| panic!("{id} has no event with {member}"));
+        let whole = told.chars().count() <= DETAIL_CHARS;
+        let begun = kept.strip_suffix('…').filter(|_| !whole && kept.chars().count() == DETAIL_CHARS);
+        assert!(
+            if whole { kept == told } else { begun.is_some_and(|begun| told.starts_with(begun)) },
+            "{part}"
+        );
+    }
 }
 
 /// A part on the way: its id, its model call, its level, its kind, its text or call.

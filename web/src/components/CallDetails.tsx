@@ -3,13 +3,22 @@
 import { en } from "../en";
 import { features } from "../feature";
 import { shareText } from "../turn/status";
-import { isDenied, type ToolEntry } from "../turn/view";
+import { beginning, DETAIL_CHARS, isDenied, type ToolEntry } from "../turn/view";
 import { argFields } from "./gist";
 import { failed } from "./hooks/en";
 import { WrittenResult } from "./ToolCallCard";
 import { useTurnFrame } from "./TurnContext";
 
 export function ToolArgs({ call }: { call: ToolEntry }) {
+  return (
+    <>
+      <Fields call={call} />
+      {typeof call.args === "string" && call.args.endsWith("…") && <Cut words={en.card.argumentsCut} />}
+    </>
+  );
+}
+
+function Fields({ call }: { call: ToolEntry }) {
   const fields = argFields(call.args);
   if (fields === null) return <pre tabIndex={0} dir="auto">{String(call.args)}</pre>;
   const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
@@ -26,8 +35,13 @@ export function ToolArgs({ call }: { call: ToolEntry }) {
   );
 }
 
-/** The wire allows results of 50 000 bytes. The card shows the first page. */
-const RESULT_CHARS = 4000;
+function Cut({ words }: { words: string }) {
+  return (
+    <p className="tool-none" data-testid="cut">
+      {words}
+    </p>
+  );
+}
 
 export function ToolResult({ call }: { call: ToolEntry }) {
   if (call.status === "running") return null;
@@ -40,13 +54,14 @@ export function ToolResult({ call }: { call: ToolEntry }) {
       </>
     );
   }
-  const cut = result.length > RESULT_CHARS;
+  const shown = beginning(result, DETAIL_CHARS);
   const drawn = features().map((feature) => feature.result?.(call)).find(Boolean);
   if (drawn) {
     return (
       <>
         <p className="tool-label">{drawn.label}</p>
         {drawn.body}
+        {call.isCut && <Cut words={en.card.resultCut} />}
       </>
     );
   }
@@ -57,9 +72,10 @@ export function ToolResult({ call }: { call: ToolEntry }) {
         <p className="tool-none">{call.status === "error" ? en.card.unfinished : en.card.emptyResult}</p>
       ) : (
         <pre className="tool-result" tabIndex={0} dir="auto">
-          {cut ? `${result.slice(0, RESULT_CHARS)}…` : result}
+          {shown}
         </pre>
       )}
+      {(call.isCut || shown !== result) && <Cut words={en.card.resultCut} />}
     </>
   );
 }

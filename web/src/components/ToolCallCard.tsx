@@ -163,9 +163,9 @@ export function SubtaskBody({ call, outline, instructions }: Props & { instructi
   );
 }
 
-/** The result of a subtask is prose, unless the subtask failed or returned JSON. */
+/** The result of a subtask is prose, unless the subtask failed, returned JSON, or has a part of its result alone. */
 function isProse(call: ToolEntry): boolean {
-  return call.status === "done" && !/^\s*([[{]|$)/.test(call.result ?? "");
+  return call.status === "done" && !call.isCut && !/^\s*([[{]|$)/.test(call.result ?? "");
 }
 
 export function WrittenResult({ text }: { text: string }) {

@@ -1,5 +1,5 @@
-// A call's arguments: named values of an object, or else plain text. A stored preview may end in the middle, and then is
-// not JSON.
+// A call's arguments: named values of an object, or else plain text. Stored arguments may end in the middle. Where that is
+// in a value of the object, as it mostly is, the others are there, and the beginning of this one.
 
 import { en } from "../en";
 import type { ToolEntry } from "../turn/view";
@@ -10,13 +10,16 @@ type Args = ToolEntry["args"];
 export function argFields(args: Args): [string, string][] | null {
   const object = typeof args === "string" ? parsed(args) : args;
   if (object === null) return null;
-  return Object.entries(object).map(([name, value]) => [
-    name,
-    typeof value === "string" ? value : JSON.stringify(value, null, 2),
-  ]);
+  // By name, as events have them: a stored preview has them as the model wrote them.
+  const fields = Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
+  return fields.map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value, null, 2)]);
 }
 
 function parsed(text: string): Record<string, unknown> | null {
+  return read(text) ?? (text.endsWith("…") ? read(`${text.replace(/\\(u\w{0,3})?…$/, "…")}"}`) : null);
+}
+
+function read(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value)

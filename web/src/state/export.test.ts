@@ -28,8 +28,8 @@ describe("a chat as Markdown", () => {
       { type: "summary" },
       { type: "reasoning", text: "Far?\nMaybe." },
       { type: "text", text: "First I look." },
-      { type: "call", tool_call_id: "look" },
-      { type: "call", tool_call_id: "add", parent_id: "look" },
+      { type: "call", tool_call_id: "look", sources: [{ title: "map.md" }] },
+      { type: "call", tool_call_id: "add", parent_id: "look", sources: [{ title: "a\nb.md" }, { title: "map.md" }] },
       { type: "text", text: "It is far." },
     ];
     const question: StoredMessage = { ...common, id: "q", role: "user", content: " How far? " };
@@ -44,6 +44,7 @@ describe("a chat as Markdown", () => {
       "First I look.",
       "- Look: 50 km\n  - calculate (failed): no",
       "It is far.",
+      "Sources: map.md, a b.md",
       "> It was cancelled.\n",
     ]);
   });

@@ -5,7 +5,7 @@ import { readMessages, readThread } from "../api/threads";
 import { en } from "../en";
 import { childrenOf, outlineOf, type Outline } from "../turn/outline";
 import { entriesOf } from "../turn/stored";
-import type { ToolEntry } from "../turn/view";
+import { titlesOf, type ToolEntry } from "../turn/view";
 import type { StoredMessage, ThreadDetail } from "../wire";
 import { saveBlob } from "./save";
 
@@ -48,7 +48,13 @@ export function markdownOf(
 
 function messageText(message: StoredMessage): string[] {
   const title = `## ${message.role === "user" ? en.exported.you : en.common.product}`;
-  return [title, ...entriesText(message), ...(message.stop ? [quoted(message.stop.message)] : [])];
+  return [title, ...entriesText(message), ...sourcesText(message), ...(message.stop ? [quoted(message.stop.message)] : [])];
+}
+
+/** The documents that the answer comes from, each once. */
+function sourcesText(message: StoredMessage): string[] {
+  const titles = new Set(titlesOf((message.parts ?? []).flatMap((part) => (part.type === "call" ? (part.sources ?? []) : []))));
+  return titles.size > 0 ? [en.exported.sources([...titles].map(oneLine).join(", "))] : [];
 }
 
 /** Text, reasoning as quotations, and calls as lists, in order of appearance. */

@@ -159,6 +159,7 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
           status: "running",
           args: event.args ?? null,
           result: null,
+          isCut: false,
           startedMs: event.started_ms ?? null,
           durationMs: null,
           usage: null,

@@ -5,7 +5,8 @@ import type { StoredMessage, TreeNode, TurnEvent } from "../wire";
 import { childrenOf, outlineOf } from "./outline";
 import { reduceTurn } from "./reduce";
 import { begunExchange, callsOf, exchangesOf, questionIdOf, renewed, turnOf } from "./stored";
-import { canContinue, newTurn, type TurnView } from "./view";
+import { argFields } from "../components/gist";
+import { beginning, canContinue, DETAIL_CHARS, newTurn, type ToolEntry, type TurnView } from "./view";
 
 const node = (id: string, parent_id: string | null, change: Partial<TreeNode> = {}): TreeNode => ({
   id,
@@ -193,6 +194,42 @@ const stored = message({
     { type: "summary", text: "They met." },
     { type: "summary" },
   ],
+});
+
+// Issue 19, item 1.
+describe("long arguments and results", () => {
+  const long = { args: { path: "a.md", content: "x".repeat(600) }, result: "y".repeat(600) };
+  const cut = `${"z".repeat(3999)}…`;
+  const previews = node("a", null, { name: "write_file", args_preview: `${JSON.stringify(long.args).slice(0, 499)}…`, result_preview: `${long.result.slice(0, 499)}…` });
+  const read = (part: object) =>
+    callsOf(tree(previews)).concat(turnOf(message({ execution_tree: tree(previews), parts: [{ type: "call", tool_call_id: "a", ...part }] })).entries as ToolEntry[]);
+
+  it("come whole from the parts, and say where they are cut", () => {
+    const [, whole] = read({ args: JSON.stringify(long.args), result: long.result });
+    expect(whole).toMatchObject({ args: JSON.stringify(long.args), result: long.result, isCut: false });
+    const [, shortened] = read({ result: cut });
+    expect(shortened).toMatchObject({ args: previews.args_preview, result: cut, isCut: true });
+    const [preview, without] = read({});
+    expect([preview?.isCut, without?.isCut]).toEqual([true, true]);
+    const [, own] = read({ result: `${"z".repeat(600)}…` });
+    expect(own?.isCut).toBe(false);
+  });
+
+  it("keep the named values of arguments that end in one of them", () => {
+    const text = JSON.stringify({ path: "a.md", content: 'He said: "\u0001' });
+    expect(argFields(`${text.slice(0, -2)}…`)).toEqual([["content", 'He said: "\u0001…'], ["path", "a.md"]]);
+    for (let end = text.indexOf("He"); end < text.length - 2; end += 1) {
+      expect(argFields(`${text.slice(0, end)}…`)?.[1]).toEqual(["path", "a.md"]);
+    }
+    expect(argFields('{"path":"a.md","steps":["on…')).toBeNull();
+  });
+
+  it("have as many characters as the service keeps, whichever they are", () => {
+    expect([beginning("🍐".repeat(DETAIL_CHARS), DETAIL_CHARS), beginning("🍐".repeat(DETAIL_CHARS + 1), DETAIL_CHARS)]).toEqual([
+      "🍐".repeat(DETAIL_CHARS),
+      `${"🍐".repeat(DETAIL_CHARS - 1)}…`,
+    ]);
+  });
 });
 
 describe("the parts of a stored message", () => {

@@ -1,10 +1,11 @@
-// A stored message → the TurnView that the live events would have given. Arguments and results of calls are previews.
+// A stored message → the TurnView that the live events would have given. Of long arguments and results the service has
+// kept the beginning.
 
-import type { ExecutionTree, StoredMessage, TreeModelCall, TreeNode, TurnVersion } from "../wire";
+import type { ExecutionTree, MessagePart, StoredMessage, TreeModelCall, TreeNode, TurnVersion } from "../wire";
 import { withoutMarks, type Medium } from "./attachments";
 import { knownFrom } from "./features";
 import { versionsOf } from "./versions";
-import { newTurn, summaryEntry, titlesOf, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
+import { DETAIL_CHARS, newTurn, summaryEntry, titlesOf, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export interface Exchange {
   turnId: string;
@@ -117,7 +118,7 @@ export function entriesOf(message: StoredMessage): TurnEntry[] {
   const entries = parts.flatMap((part, index): TurnEntry[] => {
     if (part.type === "call") {
       const call = byId.get(part.tool_call_id);
-      return call && left.delete(call) ? [{ ...call, sources: titlesOf(part.sources) }] : [];
+      return call && left.delete(call) ? [withDetails(call, part)] : [];
     }
     if (part.type === "summary") return [summaryEntry(part.text ?? null)];
     // A later version may store other parts. The tree of a long turn may lack the call around a text.
@@ -129,12 +130,18 @@ export function entriesOf(message: StoredMessage): TurnEntry[] {
   return [...entries, ...left].map((entry) => (entry.kind === "tool" ? withWholeResult(entry, entries) : entry));
 }
 
+/** The tree has previews of arguments and results. The part has more of those that are longer. */
+function withDetails(call: ToolEntry, { args, result, sources }: MessagePart & { type: "call" }): ToolEntry {
+  const known = result == null ? {} : { result, isCut: isBeginning(result, [DETAIL_CHARS]) };
+  return { ...call, args: args ?? call.args, ...known, sources: titlesOf(sources) };
+}
+
 /** A subtask's result repeats its last text. The tree has the beginning of it alone. */
 function withWholeResult(call: ToolEntry, entries: readonly TurnEntry[]): ToolEntry {
-  const begun = call.result?.endsWith("…") ? call.result.slice(0, -1) : null;
+  const begun = call.isCut ? call.result?.slice(0, -1).trim() : undefined;
   const last = entries.findLast((entry) => entry.kind === "text" && entry.parentId === call.id);
-  if (begun === null || last?.kind !== "text" || !last.content.trim().startsWith(begun.trim())) return call;
-  return { ...call, result: last.content };
+  if (begun === undefined || last?.kind !== "text" || !last.content.trim().startsWith(begun)) return call;
+  return { ...call, result: last.content, isCut: false };
 }
 
 /**
@@ -147,6 +154,7 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
   const nodes = new Map(tree.nodes.map((node) => [node.id, node]));
   return [...nodes.values()].map((node) => {
     const depth = depthOf(node, nodes);
+    const result = cutMarked(node.result_preview ?? null);
     return {
       kind: "tool",
       id: node.id,
@@ -156,7 +164,8 @@ export function callsOf(tree: ExecutionTree | null | undefined): ToolEntry[] {
       title: node.title ?? null,
       status: node.is_error ? "error" : "done",
       args: node.args_preview ?? null,
-      result: cutMarked(node.result_preview ?? null),
+      result,
+      isCut: isBeginning(result ?? "", PREVIEWS),
       startedMs: node.started_ms ?? null,
       durationMs: node.duration_ms,
       usage: node.usage ?? null,
@@ -183,6 +192,14 @@ function modelCallOf(call: TreeModelCall): ModelCall {
 
 /** The service cuts previews at this length, if need be within a word (docs/wire-protocol.md). */
 const PREVIEW_CHARS = 500;
+
+/** The lengths of cut previews: the others are those in a tree that would have been too large (`storage/fit.rs`). */
+const PREVIEWS = [PREVIEW_CHARS, 121, 31, 1];
+
+/** A text that the service has cut. Others may end in an ellipsis of their own. */
+function isBeginning(text: string, lengths: readonly number[]): boolean {
+  return text.endsWith("…") && lengths.includes([...text].length);
+}
 
 function cutMarked(preview: string | null): string | null {
   if (preview === null || preview.endsWith("…")) return preview;

@@ -31,9 +31,11 @@ export interface ToolEntry extends Entry {
   name: string;
   title: string | null;
   status: ToolStatus;
-  /** Live: the arguments. Stored: their preview, which may end in the middle. */
+  /** Live: the arguments. Stored: their text, which may end in the middle. */
   args: Record<string, unknown> | string | null;
   result: string | null;
+  /** The service has kept only the beginning of the result. */
+  isCut: boolean;
   /** The turn's running time when the call started. Null in trees of an earlier version. */
   startedMs: number | null;
   durationMs: number | null;
@@ -72,6 +74,15 @@ export interface ModelCall {
 }
 
 export type TurnEntry = TextEntry | ToolEntry;
+
+/** The most characters of a result in its card. The service keeps no more of it (`DETAIL_CHARS` in `durable/wire`). */
+export const DETAIL_CHARS = 4000;
+
+/** The first characters of a text. A cut text ends with an ellipsis, which counts. */
+export function beginning(text: string, chars: number): string {
+  const all = text.length > chars ? [...text] : [];
+  return all.length > chars ? `${all.slice(0, chars - 1).join("")}…` : text;
+}
 
 export interface AgentState {
   state: "thinking" | "executing_plan" | "waiting_on_user";

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Commit, TextPart};
-use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart, Place, Seq, Source};
+use wire::protocol::{
+    CallStatus, ChunkKind, DETAIL_CHARS, Event, MessagePart, PREVIEW_CHARS, Place, Seq, Source, beginning,
+};
 
 #[cfg(test)]
 mod tests;
@@ -18,18 +20,24 @@ pub const KEPT_BYTES: usize = 350_000;
 const PART_BYTES: usize = 80;
 /// The most bytes of the sources of all calls: documents by the hundred, and no more than a seventh of [`KEPT_BYTES`].
 const SOURCES_BYTES: usize = 50_000;
+/// The most bytes of the arguments and results of all calls: those of at least eight calls, each as long as may be
+/// ([`DETAIL_CHARS`]), and less than a third of [`KEPT_BYTES`].
+const DETAILS_BYTES: usize = 100_000;
+/// The previews have the arguments as the model wrote them, with spaces that these lack. Arguments with this many
+/// characters may be cut there.
+const LONG_ARGS: usize = PREVIEW_CHARS * 4 / 5;
 
 /// One thing that readers learn from the log, as far as it changes the parts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Told {
     /// A piece of a part of streamed text.
     Text { part_id: String, model_call_id: String, kind: ChunkKind, place: Place, text: String },
-    /// A tool call has started, or a hook was heard.
-    Called { tool_call_id: String, place: Place },
+    /// A tool call has started, or a hook was heard. The arguments are there if they are long.
+    Called { tool_call_id: String, place: Place, args: Option<String> },
     /// Earlier messages left the model's view, with or without a summary in their place.
     Summary { text: Option<String> },
-    /// A tool call has ended, and its result comes from these sources.
-    Found { tool_call_id: String, sources: Vec<Source> },
+    /// A tool call has ended with this result, if it is long, which comes from these sources.
+    Ended { tool_call_id: String, result: Option<String>, sources: Vec<Source> },
     /// Readers drop the parts of a model call.
     Reset { model_call_id: String },
 }
@@ -57,13 +65,20 @@ impl Told {
                 place: place.clone(),
                 text: content.clone(),
             },
-            Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, .. }
-            | Event::HookUpdate { hook_call_id: id, place, .. } => {
-                Told::Called { tool_call_id: id.clone(), place: place.clone() }
+            Event::HookUpdate { hook_call_id: id, place, .. } => {
+                Told::Called { tool_call_id: id.clone(), place: place.clone(), args: None }
+            }
+            Event::ToolCallUpdate { tool_call_id, status: CallStatus::Start, place, args, .. } => {
+                let args = args.as_ref().and_then(|args| detail(&args.to_string(), LONG_ARGS));
+                Told::Called { tool_call_id: tool_call_id.clone(), place: place.clone(), args }
             }
             Event::HistorySummary { text } => Told::Summary { text: text.clone() },
-            Event::ToolCallUpdate { tool_call_id, sources, .. } if !sources.is_empty() => {
-                Told::Found { tool_call_id: tool_call_id.clone(), sources: sources.clone() }
+            Event::ToolCallUpdate { tool_call_id, result, sources, .. } => {
+                let result = result.as_ref().and_then(|result| detail(result, PREVIEW_CHARS));
+                if result.is_none() && sources.is_empty() {
+                    return None;
+                }
+                Told::Ended { tool_call_id: tool_call_id.clone(), result, sources: sources.clone() }
             }
             Event::ModelCallReset { model_call_id, .. } => {
                 Told::Reset { model_call_id: model_call_id.clone() }
@@ -79,6 +94,11 @@ impl Told {
     }
 }
 
+/// The beginning of arguments or of a result; none where they are short, since the execution tree has them whole.
+fn detail(text: &str, chars: usize) -> Option<String> {
+    text.char_indices().nth(chars).map(|_| beginning(text, DETAIL_CHARS))
+}
+
 /// The parts of a turn so far.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown {
@@ -91,6 +111,8 @@ pub struct Shown {
     reasoning: Room,
     /// The bytes of all sources.
     sources: usize,
+    /// The bytes of all arguments and results.
+    details: usize,
 }
 
 /// The room of one kind of text.
@@ -127,11 +149,11 @@ impl Shown {
                 Told::Text { part_id, model_call_id, kind, place, text } => {
                     self.write(part_id, model_call_id, (kind, place), &text);
                 }
-                Told::Called { tool_call_id, place } => {
+                Told::Called { tool_call_id, place: Place { parent_id, .. }, args } => {
                     // A call that runs again after a lost run has started once.
                     if self.calls.insert(tool_call_id.clone()) {
-                        let (parent_id, sources) = (place.parent_id, Vec::new());
-                        let part = MessagePart::Call { tool_call_id, parent_id, sources };
+                        let (args, result, sources) = (self.kept(args), None, Vec::new());
+                        let part = MessagePart::Call { tool_call_id, parent_id, args, result, sources };
                         self.parts.push(Part {
                             id: String::new(),
                             model_call_id: String::new(),
@@ -141,7 +163,7 @@ impl Shown {
                     }
                 }
                 Told::Summary { text } => self.summarise(text),
-                Told::Found { tool_call_id, sources } => self.find(&tool_call_id, sources),
+                Told::Ended { tool_call_id, result, sources } => self.end(&tool_call_id, result, sources),
                 Told::Reset { model_call_id } => {
                     self.parts.retain(|part| part.kind().is_none() || part.model_call_id != model_call_id);
                     self.count();
@@ -187,23 +209,40 @@ impl Shown {
         }
     }
 
-    /// Adds the sources of a call, as far as there is room.
-    fn find(&mut self, ended: &str, mut found: Vec<Source>) {
-        for part in &mut self.parts {
-            if let MessagePart::Call { tool_call_id, sources, .. } = &mut part.part
-                && tool_call_id == ended
-                && sources.is_empty()
-            {
-                found.retain(|Source { title }| {
-                    let used = self.sources + title.len() + PART_BYTES;
-                    let fits = used <= SOURCES_BYTES;
-                    self.sources = if fits { used } else { self.sources };
-                    fits
-                });
-                *sources = found;
-                return;
-            }
+    /// Adds the result of a call and its sources, as far as there is room.
+    fn end(&mut self, ended: &str, told: Option<String>, mut found: Vec<Source>) {
+        let has_none = |part: &Part| {
+            matches!(&part.part, MessagePart::Call { tool_call_id, result: None, sources, .. }
+                if tool_call_id == ended && sources.is_empty())
+        };
+        let Some(at) = self.parts.iter().position(has_none) else { return };
+        let told = told.filter(|told| !self.repeats(ended, told));
+        let told = self.kept(told);
+        found.retain(|Source { title }| {
+            let used = self.sources + title.len() + PART_BYTES;
+            let fits = used <= SOURCES_BYTES;
+            self.sources = if fits { used } else { self.sources };
+            fits
+        });
+        if let Some(Part { part: MessagePart::Call { result, sources, .. }, .. }) = self.parts.get_mut(at) {
+            (*result, *sources) = (told, found);
         }
+    }
+
+    /// Arguments or a result, where there is room for them.
+    fn kept(&mut self, detail: Option<String>) -> Option<String> {
+        let detail = detail.filter(|detail| self.details + detail.len() <= DETAILS_BYTES)?;
+        self.details += detail.len();
+        Some(detail)
+    }
+
+    /// Whether a result repeats the last text of the call's level, as that of a subtask does.
+    fn repeats(&self, ended: &str, result: &str) -> bool {
+        let last = self.parts.iter().rev().find_map(|part| match &part.part {
+            MessagePart::Text { text, parent_id, .. } if parent_id.as_deref() == Some(ended) => Some(text),
+            _ => None,
+        });
+        last.is_some_and(|text| text.trim_start().starts_with(result.trim_end_matches('…').trim()))
     }
 
     fn write(&mut self, id: String, model_call_id: String, (kind, place): (ChunkKind, Place), text: &str) {

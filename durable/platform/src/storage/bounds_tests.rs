@@ -254,6 +254,8 @@ fn an_answer_beyond_the_limit_is_cut_at_its_end_and_says_so() {
     let call = |n: usize| MessagePart::Call {
         tool_call_id: format!("call_0123456789abcdef_{n}"),
         parent_id: None,
+        args: None,
+        result: None,
         sources: Vec::new(),
     };
     let (parts, bytes) = fitted(vec![worst]);

@@ -32,7 +32,8 @@ const TOOL_NAME_CHARS: usize = 100;
 const SHORTER_PREVIEWS: [usize; 3] = [120, 30, 0];
 
 /// Shortens a message that is too long: the end of its content; the previews of its tree, then the last nodes; of its
-/// parts the reasoning, then the text within calls, then the sources of calls, then the last parts.
+/// parts the arguments and results, then the reasoning, then the text within calls, then the sources of calls, then the
+/// last parts.
 pub fn fit_message(mut message: StoredMessage) -> Result<StoredMessage, StoreError> {
     if json_bytes(&message.content) > CONTENT_BYTES {
         message.content = cut(&message.content, CONTENT_BYTES);
@@ -94,6 +95,9 @@ fn fit_parts(mut parts: Vec<MessagePart>) -> Result<Vec<MessagePart>, StoreError
     let is_within = |part: &MessagePart| part.parent_id().is_some();
     let details: [&dyn Fn(&MessagePart) -> bool; 2] = [&is_reasoning, &is_within];
     let fits = |parts: &[MessagePart]| serde_json::to_string(parts).map(|json| json.len() <= PARTS_BYTES);
+    if !fits(&parts)? {
+        parts.iter_mut().for_each(MessagePart::leave_details_out);
+    }
     for is_detail in details {
         for bytes in SHORTER_TEXTS {
             if fits(&parts)? {
@@ -226,12 +230,33 @@ mod tests {
 
     // Issue 19, item 1.
     #[test]
+    fn arguments_and_results_go_before_reasoning_does() {
+        let parts = |detail: Option<&str>, bytes: usize| {
+            let detail = detail.map(str::to_owned);
+            let tool_call_id = "call".to_owned();
+            let call = MessagePart::Call {
+                tool_call_id,
+                parent_id: None,
+                args: detail.clone(),
+                result: detail,
+                sources: Vec::new(),
+            };
+            vec![call, MessagePart::Reasoning { text: "x".repeat(bytes), parent_id: None, cut: false }]
+        };
+        let room = PARTS_BYTES - serde_json::to_string(&parts(Some("y"), 0)).unwrap().len();
+        assert_eq!(fit_parts(parts(Some("y"), room)).unwrap(), parts(Some("y"), room));
+        assert_eq!(fit_parts(parts(Some("y"), room + 1)).unwrap(), parts(None, room + 1));
+    }
+
+    // Issue 19, item 1.
+    #[test]
     fn sources_go_before_text_of_the_answer_does() {
         let parts = |sources: usize, bytes: usize| {
             let source = Source { title: "a.md".to_owned() };
             let (tool_call_id, sources) = ("call".to_owned(), vec![source; sources]);
             let text = MessagePart::Text { text: "x".repeat(bytes), parent_id: None, cut: false };
-            vec![MessagePart::Call { tool_call_id, parent_id: None, sources }, text]
+            let call = MessagePart::Call { tool_call_id, parent_id: None, args: None, result: None, sources };
+            vec![call, text]
         };
         let room = PARTS_BYTES - serde_json::to_string(&parts(1, 0)).unwrap().len();
         assert_eq!(fit_parts(parts(1, room)).unwrap(), parts(1, room));

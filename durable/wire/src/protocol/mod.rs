@@ -57,7 +57,7 @@ pub use message::{
     SentContent, StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary,
     TurnVersion, WorkspaceList,
 };
-pub use part::{CUT_MARK, MAX_SOURCES, MessagePart, Source};
+pub use part::{CUT_MARK, DETAIL_CHARS, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{
     DocumentChange, DocumentDetail, DocumentEntry, MAX_PROJECT_DOCUMENT_CHARS, MAX_PROJECT_TEXT_CHARS,
@@ -72,7 +72,7 @@ pub use request::{
     Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
     ToolResult,
 };
-pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, preview};
+pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,10 @@ use serde::{Deserialize, Serialize};
 /// The end of a text that is marked as `cut`.
 pub const CUT_MARK: &str = "\n\n[shortened]";
 
+/// The most characters of a call's arguments, and of its result, that stand in its part. The page shows no more of a
+/// result, live or stored (`DETAIL_CHARS` in `web/src/turn/view.ts`).
+pub const DETAIL_CHARS: usize = 4_000;
+
 /// The most sources of one call.
 pub const MAX_SOURCES: usize = 20;
 
@@ -51,6 +55,13 @@ pub enum MessagePart {
         tool_call_id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent_id: Option<String>,
+        /// Its arguments as JSON, where the node has only the beginning of them. At most 4 000 characters: a cut text ends
+        /// in `…`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        args: Option<String>,
+        /// Its result, where the node has only the beginning of it. At most 4 000 characters, as the arguments.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
         /// The sources of its result, which the node has only the beginning of.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sources: Vec<Source>,
@@ -61,7 +72,7 @@ crate::tagged!(MessagePart by "type" {
     "text" => Text { text, #[serde(default)] parent_id, #[serde(default)] cut },
     "reasoning" => Reasoning { text, #[serde(default)] parent_id, #[serde(default)] cut },
     "summary" => Summary { text },
-    "call" => Call { tool_call_id, #[serde(default)] parent_id, #[serde(default)] sources },
+    "call" => Call { tool_call_id, #[serde(default)] parent_id, args, result, #[serde(default)] sources },
 });
 
 impl MessagePart {
@@ -83,6 +94,13 @@ impl MessagePart {
             text.truncate(text.floor_char_boundary(bytes));
             *cut = false;
             self.mark_cut();
+        }
+    }
+
+    /// Drops the arguments and the result of a call.
+    pub fn leave_details_out(&mut self) {
+        if let MessagePart::Call { args, result, .. } = self {
+            (*args, *result) = (None, None);
         }
     }
 

@@ -102,8 +102,13 @@ pub struct TreeModelCall {
 
 /// The first [`PREVIEW_CHARS`] characters. A cut text ends with an ellipsis, which counts.
 pub fn preview(text: &str) -> String {
-    match text.char_indices().nth(PREVIEW_CHARS) {
+    beginning(text, PREVIEW_CHARS)
+}
+
+/// The first characters of a text, at least one. A cut text ends with an ellipsis, which counts.
+pub fn beginning(text: &str, chars: usize) -> String {
+    match text.char_indices().nth(chars) {
         None => text.to_owned(),
-        Some(_) => text.chars().take(PREVIEW_CHARS - 1).chain(['…']).collect(),
+        Some(_) => text.chars().take(chars - 1).chain(['…']).collect(),
     }
 }

@@ -184,6 +184,9 @@ describe("the steps of a plan", () => {
     const args = JSON.stringify({ ...stepArgs(1), title });
     const [[, , ...states] = []] = sketch(stored([{ result_preview: '"plan_id":"p"' }, stepNode(1, { title, args_preview: args })], [plan({ status: "completed" })]));
     expect(states).toEqual(["1 skipped", "2 done s1", "3 skipped"]);
+    const sorted = JSON.stringify({ index: 1, instructions: "x".repeat(9), title });
+    const [[, , ...long] = []] = sketch(stored([{ result_preview: '"plan_id":"p"' }, stepNode(1, { title, args_preview: sorted })], [plan({ status: "completed" })]));
+    expect(long).toEqual(states);
   });
 
   it("stand apart from the call that handed in the plan, unless it failed", () => {

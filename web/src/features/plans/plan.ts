@@ -211,8 +211,9 @@ export function checklistOf(plan: Plan, inside: readonly TurnEntry[]): Checklist
 
 function indexIn({ args }: ToolEntry): number | null {
   if (typeof args === "object") return typeof args?.["index"] === "number" ? args["index"] : null;
-  // JSON escapes quotation marks within the title, so this finds the member itself.
-  const found = /","index":(\d+)/.exec(args);
+  // A preview has the members as the service wrote them, and long arguments have them by name. JSON escapes quotation marks
+  // within the title, so this finds the member itself.
+  const found = /(?:^\{|",)"index":(\d+)/.exec(args);
   return found ? Number(found[1]) : null;
 }
 

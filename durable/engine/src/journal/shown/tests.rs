@@ -13,7 +13,7 @@ fn text(part: &str, kind: ChunkKind, parent: Option<&str>, text: &str) -> Told {
 }
 
 fn called(id: &str) -> Told {
-    Told::Called { tool_call_id: id.to_owned(), place: Place::default() }
+    Told::Called { tool_call_id: id.to_owned(), place: Place::default(), args: None }
 }
 
 /// Each part as its first letter and its text or id; a `!` stands for the mark of a cut.
@@ -145,8 +145,9 @@ fn the_sources_of_calls_are_kept_up_to_their_limit() {
         });
         calls.collect()
     };
-    let found = |id: &str, titles: Vec<String>| Told::Found {
+    let found = |id: &str, titles: Vec<String>| Told::Ended {
         tool_call_id: id.to_owned(),
+        result: None,
         sources: titles.into_iter().map(|title| Source { title }).collect(),
     };
     let title = "x".repeat(420);
@@ -161,4 +162,98 @@ fn the_sources_of_calls_are_kept_up_to_their_limit() {
     shown.add([called("a"), called("b"), called("c")]);
     shown.add([found("b", vec![title.clone(); most - 1]), found("c", vec![title.clone(), title])]);
     assert_eq!(sources(&shown), [0, most - 1, 1]);
+}
+
+// Issue 19, item 1.
+#[test]
+fn the_arguments_and_results_of_calls_are_kept_up_to_their_limit() {
+    let details = |shown: &Shown| -> Vec<(usize, usize)> {
+        let chars = |text: &Option<String>| text.as_ref().map_or(0, |text| text.chars().count());
+        let calls = shown.parts().into_iter().filter_map(|part| match part {
+            MessagePart::Call { args, result, .. } => Some((chars(&args), chars(&result))),
+            _ => None,
+        });
+        calls.collect()
+    };
+    let event = |id: &str, status: CallStatus, text: String| {
+        let (args, result) = match status {
+            CallStatus::Start => (Some(serde_json::Value::String(text)), None),
+            CallStatus::End => (None, Some(text)),
+        };
+        Told::event(&Event::ToolCallUpdate {
+            tool_call_id: id.to_owned(),
+            name: "fetch_page".to_owned(),
+            status,
+            started_ms: None,
+            args,
+            result,
+            is_error: false,
+            duration_ms: None,
+            usage: None,
+            decision: None,
+            sources: Vec::new(),
+            awaits: None,
+            expires_at: None,
+            place: Place::default(),
+        })
+    };
+    let played = |calls: &[(&str, usize, usize)]| {
+        let mut shown = Shown::default();
+        for (id, args, result) in calls {
+            shown.add(event(id, CallStatus::Start, "ü".repeat(*args)));
+            shown.add(event(id, CallStatus::End, "ü".repeat(*result)));
+        }
+        shown
+    };
+    // Two quotation marks stand around these arguments.
+    let short = played(&[("a", LONG_ARGS - 2, PREVIEW_CHARS), ("b", LONG_ARGS - 1, PREVIEW_CHARS + 1)]);
+    assert_eq!(
+        details(&short),
+        [(0, 0), (LONG_ARGS + 1, PREVIEW_CHARS + 1)],
+        "the tree has the short ones whole"
+    );
+    let long = played(&[("a", DETAIL_CHARS - 2, DETAIL_CHARS), ("b", DETAIL_CHARS - 1, DETAIL_CHARS + 1)]);
+    assert_eq!(details(&long), [(DETAIL_CHARS, DETAIL_CHARS); 2]);
+    let texts: Vec<String> = long
+        .parts()
+        .into_iter()
+        .flat_map(|part| match part {
+            MessagePart::Call { args, result, .. } => [args.unwrap(), result.unwrap()],
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    let ends: String = texts.iter().filter_map(|text| text.chars().last()).collect();
+    assert_eq!(ends, "\"ü……", "cut just beyond the limit");
+
+    let most = DETAILS_BYTES / (2 * DETAIL_CHARS);
+    let ids: Vec<String> = (0..=most).map(|number| number.to_string()).collect();
+    let calls: Vec<_> = ids.iter().map(|id| (id.as_str(), 0, DETAIL_CHARS)).collect();
+    let mut shown = played(&calls);
+    let kept = details(&shown);
+    assert!(kept[..most].iter().all(|(_, result)| *result == DETAIL_CHARS) && kept[most].1 == 0, "{kept:?}");
+    // The room that is left.
+    let left = DETAILS_BYTES % (2 * DETAIL_CHARS);
+    shown.add([called("b"), called("c")].into_iter().chain(event("b", CallStatus::End, "x".repeat(left))));
+    shown.add(event("c", CallStatus::End, "x".repeat(PREVIEW_CHARS + 1)));
+    assert_eq!(details(&shown)[most + 1..], [(0, left), (0, 0)]);
+}
+
+// Issue 19, item 1: the result of a subtask is the last text of its level.
+#[test]
+fn a_result_that_repeats_a_text_is_not_kept_twice() {
+    let ended = |text: &str| Told::Ended {
+        tool_call_id: "call".to_owned(),
+        result: Some(format!("{text}…")),
+        sources: Vec::new(),
+    };
+    let of = |result: &str| {
+        let mut shown = Shown::default();
+        let said = text("a0", Text, Some("call"), "First. And more.");
+        shown.add([called("call"), text("b0", Text, Some("call"), "Before."), said, ended(result)]);
+        match shown.parts().into_iter().next() {
+            Some(MessagePart::Call { result, .. }) => result,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!((of("First."), of("Before.").as_deref()), (None, Some("Before.…")));
 }

@@ -4,7 +4,14 @@ use std::collections::BTreeMap;
 
 use super::Shown;
 use crate::testing::support::Case;
-use wire::protocol::{CallStatus, ChunkKind, Event, MessagePart, Source};
+use wire::protocol::{
+    CallStatus, ChunkKind, DETAIL_CHARS, Event, MessagePart, PREVIEW_CHARS, Source, beginning,
+};
+
+/// Arguments of more characters than this stand in the parts.
+const LONG_ARGS: usize = 400;
+/// The room for the arguments and results of a turn, in bytes.
+const DETAILS_BYTES: usize = 100_000;
 
 /// The parts of a level, each as its kind with its text or its call.
 type Levels = BTreeMap<Option<String>, Vec<(&'static str, String)>>;
@@ -19,7 +26,10 @@ pub(super) fn parts(case: &Case, events: &[Event], shown: &Shown<'_>) {
             MessagePart::Reasoning { text, cut, .. } => {
                 (if cut { "cut reasoning" } else { "reasoning" }, text)
             }
-            MessagePart::Call { tool_call_id, sources, .. } => ("call", tool_call_id + &titles(&sources)),
+            MessagePart::Call { tool_call_id, args, result, sources, .. } => {
+                let details = [args.unwrap_or_default(), result.unwrap_or_default()].concat();
+                ("call", tool_call_id + &details + &titles(&sources))
+            }
             MessagePart::Summary { text: None } => ("left out", String::new()),
             MessagePart::Summary { text: Some(text) } => ("summary", text),
         };
@@ -37,9 +47,20 @@ pub(super) fn parts(case: &Case, events: &[Event], shown: &Shown<'_>) {
     assert_eq!(stored, seen, "{shown}");
 }
 
+/// A part on the way: its id, its model call, its level, its kind, its text or call.
+type Entry<'a> = (&'a str, &'a str, Option<String>, &'static str, String);
+
 /// The parts that a page shows when it follows the events by the rules of docs/wire-protocol.md.
 fn seen(events: &[Event]) -> Levels {
-    let mut entries: Vec<(&str, &str, Option<String>, &'static str, String)> = Vec::new();
+    let mut entries: Vec<Entry<'_>> = Vec::new();
+    let mut room = DETAILS_BYTES;
+    // The beginning of arguments or of a result that is longer than its preview, where there is room for it.
+    let mut detail = |text: String, chars: usize| {
+        let told = beginning(&text, DETAIL_CHARS);
+        let fits = text.chars().count() > chars && told.len() <= room;
+        room -= if fits { told.len() } else { 0 };
+        if fits { told } else { String::new() }
+    };
     for event in events {
         match event {
             Event::Chunk { content, part_id, model_call_id, place, kind, .. } => {
@@ -69,12 +90,26 @@ fn seen(events: &[Event]) -> Levels {
                     None => entries.push(("", "", None, kind, text)),
                 }
             }
-            Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, .. } => {
-                entries.push((id, "", place.parent_id.clone(), "call", id.clone()));
+            Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, args, .. } => {
+                let args = args.as_ref().map(|args| args.to_string()).unwrap_or_default();
+                entries.push((
+                    id,
+                    "",
+                    place.parent_id.clone(),
+                    "call",
+                    id.clone() + &detail(args, LONG_ARGS),
+                ));
             }
-            Event::ToolCallUpdate { tool_call_id: id, sources, .. } => {
+            Event::ToolCallUpdate { tool_call_id: id, result, sources, .. } => {
+                let of =
+                    |(_, _, parent, kind, _): &&Entry<'_>| parent.as_ref() == Some(id) && *kind == "text";
+                let said = entries.iter().rfind(of).map(|(.., text)| text.clone()).unwrap_or_default();
+                let result = result.clone().unwrap_or_default();
+                let begun = result.chars().take(DETAIL_CHARS - 1).collect::<String>();
+                let is_said = said.trim_start().starts_with(begun.trim());
+                let told = if is_said { String::new() } else { detail(result, PREVIEW_CHARS) };
                 let call = entries.iter_mut().find(|(known, _, _, kind, _)| known == id && *kind == "call");
-                call.into_iter().for_each(|(.., text)| text.push_str(&titles(sources)));
+                call.into_iter().for_each(|(.., text)| text.push_str(&(told.clone() + &titles(sources))));
             }
             Event::HookUpdate { hook_call_id: id, place, .. }
                 if !entries.iter().any(|(known, ..)| known == id) =>

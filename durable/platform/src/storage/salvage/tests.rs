@@ -187,6 +187,8 @@ fn what_clients_saw_is_kept_with_the_calls_in_it() {
     let call = |id: &str, parent: Option<&str>| MessagePart::Call {
         tool_call_id: id.to_owned(),
         parent_id: parent.map(str::to_owned),
+        args: None,
+        result: None,
         sources: Vec::new(),
     };
     let known = MessagePart::Reasoning { text: "known".to_owned(), parent_id: None, cut: false };
