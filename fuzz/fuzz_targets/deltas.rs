@@ -8,6 +8,7 @@ use std::rc::Rc;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelRequest};
 use providers::Codec;
 use providers::anthropic::Anthropic;
+use providers::gemini::Gemini;
 use providers::openai_chat::OpenAiChat;
 use providers::openai_responses::OpenAiResponses;
 use providers::workers_ai::WorkersAi;
@@ -20,6 +21,7 @@ fn codecs() -> Vec<Box<dyn Codec>> {
         Box::new(OpenAiChat::new(url, None)),
         Box::new(OpenAiResponses::new(url, None)),
         Box::new(Anthropic::new(url, None)),
+        Box::new(Gemini::new(url, None)),
         Box::new(WorkersAi),
     ]
 }

@@ -25,6 +25,7 @@ async fn the_models_of_a_deployment_are_listed() {
         "models": [
             model("openai", "fake-1"), model("openai", "fake-2"), model("other", "fake-3"),
             model("other", "fake-4"), model("openai-responses", "fake-5"), model("anthropic", "fake-6"),
+            model("gemini", "fake-7"),
         ],
     });
     assert_eq!(list, expected);

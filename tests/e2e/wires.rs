@@ -1,11 +1,11 @@
-//! The wires: the same turns over Chat Completions, Responses and Messages, with the requests that each provider gets.
+//! The wires: the same turns over Chat Completions, Responses, Messages and Gemini's API, with the requests that each provider gets.
 //!
 //! The fake LLM refuses what the real servers refuse, and [`Case::turn`] fails on a refusal.
 //!
 //! N-048 N-049 N-169 N-171 N-172
 
 use espalier_test_support::case::first;
-use espalier_test_support::fake_llm::seal;
+use espalier_test_support::fake_llm::{seal, signature};
 use espalier_test_support::stored::rows;
 use espalier_test_support::{
     Case, Client, Cut, Event, Outcome, Step, Value, call, calls, canary, deltas, env, json, level, status,
@@ -13,8 +13,8 @@ use espalier_test_support::{
 };
 
 /// A provider of the main instance for each wire, and its model.
-const WIRES: [(&str, &str); 3] =
-    [("openai", "fake-1"), ("openai-responses", "fake-5"), ("anthropic", "fake-6")];
+const WIRES: [(&str, &str); 4] =
+    [("openai", "fake-1"), ("openai-responses", "fake-5"), ("anthropic", "fake-6"), ("gemini", "fake-7")];
 
 /// A turn over this wire that plays these steps.
 async fn play(
@@ -104,7 +104,7 @@ async fn last_body(wire: (&str, &str)) -> (Case, Value) {
     assert!(["calculate", "run_subtask"].iter().all(|name| offered.contains(name)), "{offered:?}");
     let body = last.body.as_object_mut().expect("an object");
     body.remove("tools");
-    for system in ["system", "instructions"] {
+    for system in ["system", "instructions", "systemInstruction"] {
         body.remove(system);
     }
     (case, last.body)
@@ -219,6 +219,38 @@ async fn messages_is_sent_its_own_blocks_with_their_signatures() {
     assert_eq!((&*headers["x-api-key"], headers.get("authorization")), (canary::ANTHROPIC_API_KEY, None));
 }
 
+#[tokio::test]
+async fn gemini_is_sent_its_own_parts_with_their_signatures() {
+    let (case, body) = last_body(WIRES[3]).await;
+    let ids = ids(&case);
+    let said = |role: &str, parts: Value| json!({ "role": role, "parts": parts });
+    let call = |id: &str, name: &str, args: Value| json!({ "functionCall": { "id": id, "name": name, "args": args } });
+    let signed = |mut part: Value| {
+        part["thoughtSignature"] = json!(signature(&part["functionCall"]));
+        part
+    };
+    let result = |id: &str, name: &str, output: &str| json!({ "functionResponse": { "id": id, "name": name, "response": { "output": output } } });
+    let expected = json!({
+        "contents": [
+            said("user", json!([{ "text": case.said("Go", "") }])),
+            said("model", json!([
+                { "text": "I look." },
+                signed(call(&ids[0], "calculate", json!({ "expression": "6*7" }))),
+                call(&ids[1], "run_subtask", case.subtask("Pears", "a").1),
+            ])),
+            said("user", json!([
+                result(&ids[0], "calculate", "42"),
+                result(&ids[1], "run_subtask", "Green."),
+            ])),
+            said("model", json!([signed(call(&ids[2], "calculate", json!({ "expression": "42+1" })))])),
+            said("user", json!([result(&ids[2], "calculate", "43")])),
+        ],
+    });
+    assert_eq!(body, expected);
+    let headers = &case.requests("").await.requests[0].headers;
+    assert_eq!((&*headers["x-goog-api-key"], headers.get("authorization")), (canary::GEMINI_API_KEY, None));
+}
+
 /// The provider's ids of the calls of [`play_all`].
 fn ids(case: &Case) -> [String; 3] {
     ["0_0", "0_1", "1_0"].map(|place| format!("call_{}_{place}", case.marker("")))
@@ -231,7 +263,7 @@ async fn the_next_turn_may_go_over_any_other_wire() {
         let case = Case::new().await;
         let events = play_all(&case, wire).await;
         let thread = first(&events, "session").text("thread_id");
-        for (provider, model) in [WIRES[(index + 1) % 3], wire] {
+        for (provider, model) in [WIRES[(index + 1) % WIRES.len()], wire] {
             let name = format!("next-{provider}");
             case.script(&name, [text("Yes.").thinking("Hm.")]).await;
             let body = json!({

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use providers::Codec;
 use providers::anthropic::Anthropic;
+use providers::gemini::Gemini;
 use providers::openai_chat::OpenAiChat;
 use providers::openai_responses::OpenAiResponses;
 use providers::workers_ai::WorkersAi;
@@ -75,6 +76,26 @@ fn anthropic(kind: &str, piece: &str) -> String {
     begin + &delta.repeat(DELTAS) + "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 }
 
+fn gemini(kind: &str, piece: &str) -> String {
+    let (begin, part) = match kind {
+        "arguments" => {
+            let piece = format!("{{\"jsonPath\":\"$.a\",\"stringValue\":{piece},\"willContinue\":true}}");
+            let call = format!("{{\"functionCall\":{{\"partialArgs\":[{piece}],\"willContinue\":true}}}}");
+            ("{\"functionCall\":{\"name\":\"f\",\"willContinue\":true}}", call)
+        }
+        _ => ("{\"text\":\"\"}", format!("{{\"text\":{piece}}}")),
+    };
+    let event = |part: &str, rest: &str| {
+        format!(
+            "data: {{\"candidates\":[{{\"content\":{{\"parts\":[{part}],\"role\":\"model\"}},\"index\":0{rest}}}],\
+             \"usageMetadata\":{{\"promptTokenCount\":34,\"totalTokenCount\":102,\"promptTokensDetails\":[{{\"modality\":\
+             \"TEXT\",\"tokenCount\":34}}]}},\"modelVersion\":\"gemini-2.5-pro\",\"responseId\":\"beHBaJfEMIi-qtsP3769\"}}\r\n\r\n"
+        )
+    };
+    let end = if kind == "arguments" { "{\"functionCall\":{}}" } else { "{\"text\":\"\"}" };
+    event(begin, "") + &event(&part, "").repeat(DELTAS) + &event(end, ",\"finishReason\":\"STOP\"")
+}
+
 fn workers_ai(kind: &str, piece: &str) -> String {
     let chunk = match kind {
         "arguments" => format!(
@@ -88,12 +109,13 @@ fn workers_ai(kind: &str, piece: &str) -> String {
 /// A codec with a stream of its own.
 type ReplyCase = (&'static str, Box<dyn Codec>, fn(&str, &str) -> String);
 
-fn wires() -> [ReplyCase; 4] {
+fn wires() -> [ReplyCase; 5] {
     let url = "https://example.com/v1";
     [
         ("chat", Box::new(OpenAiChat::new(url, None)), chat),
         ("responses", Box::new(OpenAiResponses::new(url, None)), responses),
         ("anthropic", Box::new(Anthropic::new(url, None)), anthropic),
+        ("gemini", Box::new(Gemini::new(url, None)), gemini),
         ("workers_ai", Box::new(WorkersAi), workers_ai),
     ]
 }

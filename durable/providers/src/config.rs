@@ -256,6 +256,7 @@ impl<'a> Reader<'a> {
             "MODEL_QUALITY",
             "OPENAI_API_KEY",
             "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
         ];
         named.into_iter().find(|name| (self.read)(name).is_some())
     }

@@ -11,6 +11,7 @@ mod codec;
 pub mod config;
 pub mod demo;
 pub mod failure;
+pub mod gemini;
 mod json;
 mod members;
 pub mod openai_chat;

@@ -14,6 +14,8 @@ pub const OTHER_API_KEY: &str = "canary-other-92ab7d";
 pub const OPENAI_API_KEY: &str = "canary-responses-d05f13";
 /// See [`LLM_API_KEY`].
 pub const ANTHROPIC_API_KEY: &str = "canary-messages-4be8a2";
+/// See [`LLM_API_KEY`].
+pub const GEMINI_API_KEY: &str = "canary-gemini-70b3ce";
 /// The bearer token of the fake MCP server `tools`.
 pub const MCP_BEARER: &str = "canary-mcp-bearer-5c9a04";
 /// The client's secret for the token endpoint of the fake MCP server `oauth`.
@@ -40,6 +42,7 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("OTHER_API_KEY", OTHER_API_KEY),
         ("OPENAI_API_KEY", OPENAI_API_KEY),
         ("ANTHROPIC_API_KEY", ANTHROPIC_API_KEY),
+        ("GEMINI_API_KEY", GEMINI_API_KEY),
         ("MCP_BEARER", MCP_BEARER),
         ("MCP_CLIENT_SECRET", MCP_CLIENT_SECRET),
         ("MCP_BASIC", MCP_BASIC),

@@ -149,9 +149,9 @@ impl Wishes {
     }
 
     fn problem(&self) -> Option<String> {
-        let word = |word: &String| {
-            (1..=MAX_EFFORT).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase())
-        };
+        // Gemini before version 3 takes a number of tokens.
+        let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let word = |word: &String| (1..=MAX_EFFORT).contains(&word.len()) && word.bytes().all(is_word);
         let problem = if self.temperature.is_some_and(|value| !TEMPERATURES.contains(&value)) {
             format!("temperature must be {} to {}", TEMPERATURES.start(), TEMPERATURES.end())
         } else if !self.reasoning_effort.as_ref().is_none_or(word) {

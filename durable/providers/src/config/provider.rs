@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::Codec;
 use crate::anthropic::Anthropic;
+use crate::gemini::Gemini;
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::workers_ai::WorkersAi;
@@ -28,6 +29,8 @@ pub enum Api {
     OpenAiResponses(OpenAiResponses),
     /// Anthropic's Messages.
     Anthropic(Anthropic),
+    /// Google's Gemini API.
+    Gemini(Gemini),
     /// Cloudflare's models, by a binding.
     WorkersAi,
 }
@@ -40,6 +43,7 @@ impl Api {
             Api::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
             Api::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
             Api::Anthropic(codec) => Some(Rc::new(codec.clone())),
+            Api::Gemini(codec) => Some(Rc::new(codec.clone())),
             Api::WorkersAi => Some(Rc::new(WorkersAi)),
         }
     }
@@ -59,7 +63,7 @@ struct Known {
 /// The base URL of OpenAI, as its own clients define it.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
-const KNOWN: [Known; 3] = [
+const KNOWN: [Known; 4] = [
     Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", api: chat },
     Known {
         name: "openai-responses",
@@ -74,6 +78,13 @@ const KNOWN: [Known; 3] = [
         base_url: "https://api.anthropic.com",
         gateway: "/anthropic",
         api: |url, key| Api::Anthropic(Anthropic::new(url, key)),
+    },
+    Known {
+        name: "gemini",
+        variables: "GEMINI",
+        base_url: "https://generativelanguage.googleapis.com",
+        gateway: "/google-ai-studio",
+        api: |url, key| Api::Gemini(Gemini::new(url, key)),
     },
 ];
 
@@ -176,7 +187,8 @@ fn problem_of(variable: &str, key: &str, url: &str) -> Option<String> {
         return Some(format!("{variable} must not contain a fragment (#)."));
     }
     let path = rest.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let added =
-        ["/chat/completions", "/responses", "/messages"].into_iter().find(|end| path.ends_with(end))?;
+    let added = ["/chat/completions", "/responses", "/messages", "/models"]
+        .into_iter()
+        .find(|end| path.ends_with(end))?;
     Some(format!("{variable} must end before {added}, which the service appends."))
 }

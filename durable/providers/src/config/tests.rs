@@ -122,7 +122,9 @@ fn the_simple_variables_belong_to_the_provider_that_they_name() {
 fn known_providers_have_their_apis() {
     let configuration = read(&[
         ("MODEL_PRIMARY", "anthropic:claude-sonnet-4-5, openai-responses:gpt-5, openai:gpt-5"),
+        ("MODEL_SPEED", "gemini:gemini-2.5-flash"),
         ("ANTHROPIC_API_KEY", "ant"),
+        ("GEMINI_API_KEY", "goog"),
         ("OPENAI_API_KEY", "sk"),
     ])
     .unwrap();
@@ -131,6 +133,8 @@ fn known_providers_have_their_apis() {
     assert_eq!(url("openai-responses"), "https://api.openai.com/v1/responses");
     assert_eq!(sent(&configuration, "openai-responses").1.as_deref(), Some("Bearer sk"));
     assert_eq!(url("openai"), "https://api.openai.com/v1/chat/completions");
+    let path = "models/claude-sonnet-4-5:streamGenerateContent?alt=sse";
+    assert_eq!(url("gemini"), format!("https://generativelanguage.googleapis.com/v1beta/{path}"));
     let price = |place| configuration.roles.primary.at(place).price;
     assert!(price(0).is_some() && price(1).is_some() && price(1) == price(2));
 
@@ -142,6 +146,13 @@ fn known_providers_have_their_apis() {
     assert_eq!(sent(&gateway.unwrap(), "anthropic").0, expected);
     let simple = read(&[("LLM_PROVIDER", "anthropic"), ("LLM_MODEL", "claude"), ("LLM_API_KEY", "k")]);
     assert_eq!(sent(&simple.unwrap(), "anthropic").0, "https://api.anthropic.com/v1/messages");
+    let expected = "/google-ai-studio/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse";
+    let gateway = read(&[
+        ("MODEL_PRIMARY", "gemini:gemini-3-pro-preview"),
+        ("AI_GATEWAY_URL", "https://gateway.ai.cloudflare.com/v1/a/b"),
+    ]);
+    let base = "https://gateway.ai.cloudflare.com/v1/a/b";
+    assert_eq!(sent(&gateway.unwrap(), "gemini").0, format!("{base}{expected}"));
     let missing =
         read(&[("MODEL_PRIMARY", "anthropic:claude"), ("ANTHROPIC_BASE_URL", "https://x/v1/messages")]);
     assert!(missing.unwrap_err()[0].contains("must end before /messages"));
@@ -212,7 +223,7 @@ fn options_are_those_of_the_model_or_of_its_provider_or_of_all() {
         ]
     };
     let configuration = read(&vars(
-        r#"{"anthropic:claude": {"reasoning_effort": "high", "max_output_tokens": 16},
+        r#"{"anthropic:claude": {"reasoning_effort": "1024", "max_output_tokens": 16},
             "anthropic:*": {"reasoning_effort": "low"}, "*": {"max_output_tokens": 1000000, "temperature": 1}}"#,
     ))
     .unwrap();
@@ -222,7 +233,7 @@ fn options_are_those_of_the_model_or_of_its_provider_or_of_all() {
         max_output_tokens,
     };
     let of = |role, place| configuration.roles.of(role).unwrap().at(place).choice.options.clone();
-    assert_eq!(of(Role::Primary, 0), options(Some(1.0), Some("high"), Some(16)));
+    assert_eq!(of(Role::Primary, 0), options(Some(1.0), Some("1024"), Some(16)));
     assert_eq!(of(Role::Primary, 1), options(Some(1.0), None, Some(1_000_000)));
     assert_eq!(of(Role::Subagent, 0), options(Some(1.0), Some("low"), Some(1_000_000)));
     assert_eq!(read(&vars("{}")).unwrap().roles.primary.first.choice.options, ModelOptions::default());

@@ -62,6 +62,11 @@ impl Record {
     /// The offered tools.
     pub fn tools(&self) -> Vec<&str> {
         let tools = self.body["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+        // Gemini has them in one list.
+        let tools = match tools.first().and_then(|first| first["functionDeclarations"].as_array()) {
+            Some(declared) => declared,
+            None => tools,
+        };
         // Only Chat Completions wraps them.
         let names = tools.iter().map(|tool| tool["function"]["name"].as_str().or(tool["name"].as_str()));
         names.map(Option::unwrap_or_default).collect()

@@ -1,4 +1,4 @@
-//! A fake LLM that speaks the real streaming wires of OpenAI and Anthropic, and plays the tests' scripts.
+//! A fake LLM that speaks the real streaming wires of OpenAI, Anthropic and Google, and plays the tests' scripts.
 //!
 //! It refuses the requests that the real servers refuse: unknown members, calls without results, reasoning that they
 //! did not sign.
@@ -8,6 +8,7 @@
 //! | `POST /v1/chat/completions` | OpenAI's Chat Completions |
 //! | `POST /v1/responses` | OpenAI's Responses |
 //! | `POST /v1/messages` | Anthropic's Messages |
+//! | `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse` | Google's Gemini API |
 //! | `POST /ai/run` | the requests of the stand-in for Workers AI's binding |
 //! | `POST /_fake/scripts` | `{MARKER: Script, …}`: registers scripts |
 //! | `POST /_fake/release` | `{"barrier": NAME}`: opens a barrier |
@@ -21,6 +22,7 @@
 //! message chooses the step. So the fake has no sessions, and tests that run at the same time do not meet as long as
 //! their markers differ.
 
+mod gemini;
 mod handle;
 mod history;
 mod ledger;
@@ -37,6 +39,7 @@ mod wire;
 mod wire_tests;
 mod workers_ai;
 
+pub use gemini::signature;
 pub use handle::{FakeLlm, Requests};
 pub use history::{check, position, text_of};
 pub use ledger::{Outcome, Record};

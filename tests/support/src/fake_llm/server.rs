@@ -60,16 +60,16 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
         return plain(400, &json!({ "error": "the body did not arrive" }));
     };
     let body = body.to_bytes();
-    let query = parse_query(head.uri.query().unwrap_or_default());
+    let search = head.uri.query().unwrap_or_default();
+    let query = parse_query(search);
     let prefix = query.get("marker").map(String::as_str).unwrap_or_default();
-    if let ("POST", Some(wire)) = (head.method.as_str(), Wire::at(head.uri.path())) {
+    if let ("POST", Some(wire)) = (head.method.as_str(), Wire::at(head.uri.path(), search)) {
         let text =
             |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
         return complete(ledger, wire, headers, &body).await;
     }
-    let (method, path, search) =
-        (head.method.as_str(), head.uri.path(), head.uri.query().unwrap_or_default());
+    let (method, path) = (head.method.as_str(), head.uri.path());
     if let Some(answer) = site::answer(&ledger, method, path, search, &head.headers, &body).await {
         return answer;
     }

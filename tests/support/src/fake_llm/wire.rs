@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::reply::{self, Act, Head};
 use super::script::Step;
-use super::{history, messages, responses, workers_ai};
+use super::{gemini, history, messages, responses, workers_ai};
 
 /// A provider's wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub enum Wire {
     Responses,
     /// Anthropic's Messages.
     Messages,
+    /// Google's Gemini API.
+    Gemini,
     /// The requests of the stand-in for Workers AI's binding (`tests/workers_ai`).
     WorkersAi,
 }
@@ -50,13 +52,15 @@ pub struct Reply {
 }
 
 impl Wire {
-    /// The wire at this path.
-    pub fn at(path: &str) -> Option<Self> {
+    /// The wire at this path, with this query.
+    pub fn at(path: &str, query: &str) -> Option<Self> {
         match path {
             "/v1/chat/completions" => Some(Wire::Chat),
             "/v1/responses" => Some(Wire::Responses),
             "/v1/messages" => Some(Wire::Messages),
             "/ai/run" => Some(Wire::WorkersAi),
+            // Without `alt` the real API sends one array.
+            _ if query == "alt=sse" && is_gemini(path) => Some(Wire::Gemini),
             _ => None,
         }
     }
@@ -67,6 +71,7 @@ impl Wire {
             Wire::Chat => bearer(headers).and_then(|()| Ok(history::check(body)?)),
             Wire::Responses => bearer(headers).and_then(|()| Ok(responses::check(body)?)),
             Wire::Messages => messages::check(headers, body),
+            Wire::Gemini => gemini::check(headers, body),
             Wire::WorkersAi => Ok(history::check(body)?),
         }
     }
@@ -77,6 +82,7 @@ impl Wire {
             Wire::Chat | Wire::WorkersAi => history::position(body),
             Wire::Responses => responses::position(body),
             Wire::Messages => messages::position(body),
+            Wire::Gemini => gemini::position(body),
         }
     }
 
@@ -94,6 +100,7 @@ impl Wire {
             }
             Wire::Responses => responses::reply(head, step),
             Wire::Messages => messages::reply(head, step),
+            Wire::Gemini => gemini::reply(head, step),
             Wire::WorkersAi => workers_ai::reply(head, step),
         }
     }
@@ -105,12 +112,17 @@ impl Wire {
             (Wire::Messages, 429) => "rate_limit_error",
             (Wire::Messages, 529) => "overloaded_error",
             (Wire::Messages, 500..) => "api_error",
+            (Wire::Gemini, 401 | 403) => "UNAUTHENTICATED",
+            (Wire::Gemini, 429) => "RESOURCE_EXHAUSTED",
+            (Wire::Gemini, 500..) => "UNAVAILABLE",
+            (Wire::Gemini, _) => "INVALID_ARGUMENT",
             (_, 500..) => "server_error",
             _ => "invalid_request_error",
         };
         match self {
             Wire::Chat | Wire::Responses => reply::error(message, kind),
             Wire::Messages => json!({ "type": "error", "error": { "type": kind, "message": message } }),
+            Wire::Gemini => json!({ "error": { "code": status, "message": message, "status": kind } }),
             // <https://developers.cloudflare.com/workers-ai/platform/errors/>
             Wire::WorkersAi => match status {
                 401 => json!({ "error": "AiError: 3041: Invalid credentials" }),
@@ -121,6 +133,12 @@ impl Wire {
             },
         }
     }
+}
+
+fn is_gemini(path: &str) -> bool {
+    let model =
+        path.strip_prefix("/v1beta/models/").and_then(|rest| rest.strip_suffix(":streamGenerateContent"));
+    model.is_some_and(|model| !model.is_empty())
 }
 
 fn bearer(headers: &Headers) -> Result<(), Wrong> {

@@ -7,6 +7,7 @@ use crate::{FakeLlm, Outcome, Script, Step, Value, calls, deltas, json};
 
 const KEY: (&str, &str) = ("authorization", "Bearer key");
 const OTHER_KEY: (&str, &str) = ("x-api-key", "key");
+const GOOGLE_KEY: (&str, &str) = ("x-goog-api-key", "key");
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 
 async fn scripted(steps: impl IntoIterator<Item = Step>) -> FakeLlm {
@@ -265,4 +266,74 @@ async fn responses_that_the_real_api_refuses_are_refused() {
         assert!(error.contains(complaint), "{complaint}: {error}");
     }
     post(&llm, "/v1/responses", &[], &responses(json!({}))).await.expect(401).await;
+}
+
+const GEMINI: &str = "/v1beta/models/m:streamGenerateContent?alt=sse";
+
+fn gemini(contents: Value, members: Value) -> Value {
+    with(json!({ "contents": contents }), &members)
+}
+
+/// The events of a stream without names.
+fn unnamed(stream: &str) -> Vec<Value> {
+    let data = stream.split("\r\n\r\n").filter_map(|block| block.strip_prefix("data: "));
+    data.map(|data| serde_json::from_str(data).expect("JSON")).collect()
+}
+
+#[tokio::test]
+async fn gemini_streams_and_refuses_as_the_real_api_does() {
+    let both = calls([("f", json!({ "a": 1 })), ("f", json!({}))]).thinking("Hm.").saying("I look.");
+    let llm =
+        scripted([both.using(10, 4, 9), deltas(["x"]).finishing("length"), deltas(["x"]).overloaded()]).await;
+    let said = |role: &str, parts: Value| json!({ "role": role, "parts": parts });
+    let asked = said("user", json!([{ "text": "Hi [[fake:m]]" }]));
+    let begin = gemini(json!([asked]), json!({}));
+    let events = unnamed(&post(&llm, GEMINI, &[GOOGLE_KEY], &begin).await.text().await);
+    let part = |event: &Value| event["candidates"][0]["content"]["parts"].clone();
+    assert_eq!(part(&events[0]), json!([{ "text": "Hm.", "thought": true }]));
+    assert_eq!(part(&events[1]), json!([{ "text": "I look." }]));
+    let parts = part(&events[2]);
+    assert!(parts[0]["thoughtSignature"].is_string() && parts[1]["thoughtSignature"].is_null());
+    assert_eq!(events[3]["candidates"][0]["finishReason"], "STOP");
+    let usage = &events[3]["usageMetadata"];
+    assert_eq!((&usage["candidatesTokenCount"], &usage["thoughtsTokenCount"]), (&json!(5), &json!(4)));
+
+    let result = |number: usize| json!({ "functionResponse": { "id": parts[number]["functionCall"]["id"], "name": "f", "response": {} } });
+    let results = said("user", json!([result(0), result(1)]));
+    let whole = json!([asked, said("model", parts.clone()), results]);
+    let later = gemini(whole.clone(), json!({}));
+    let reply = post(&llm, GEMINI, &[GOOGLE_KEY], &later).await.text().await;
+    assert!(reply.contains(r#""finishReason":"MAX_TOKENS""#), "{reply}");
+    let mut last = whole.clone();
+    let list = last.as_array_mut().expect("a list");
+    list.extend([said("model", json!([{ "text": "On." }])), said("user", json!([{ "text": "And?" }]))]);
+    let reply = post(&llm, GEMINI, &[GOOGLE_KEY], &gemini(last, json!({}))).await.text().await;
+    assert!(reply.contains("UNAVAILABLE") && !reply.contains("STOP"), "{reply}");
+
+    let changed = |pointer: &str, value: Value| {
+        let mut contents = whole.clone();
+        *contents.pointer_mut(pointer).expect("a member") = value;
+        gemini(contents, json!({}))
+    };
+    let declared = |name: &str| json!({ "functionDeclarations": [{ "name": name, "parametersJsonSchema": { "type": "object" } }] });
+    for (body, complaint) in [
+        (gemini(json!([]), json!({})), "contents is not specified"),
+        (gemini(json!([asked]), json!({ "model": "m" })), "Unknown name"),
+        (gemini(json!([asked]), json!({ "tools": [declared("a b")] })), "Invalid function name"),
+        (gemini(json!([asked]), json!({ "tools": [declared("f"), declared("f")] })), "Duplicate"),
+        (changed("/1/parts/0/thoughtSignature", Value::Null), "missing a thought_signature"),
+        (changed("/1/parts/0/thoughtSignature", json!("x")), "Corrupted"),
+        (changed("/1/parts/0/functionCall/args", json!({ "a": 2 })), "Corrupted"),
+        (changed("/2/parts", json!([result(0)])), "number of function response parts"),
+        (changed("/2/parts", json!([result(1), result(0)])), "number of function response parts"),
+        (changed("/2/parts/0/functionResponse/response", json!("x")), "Struct"),
+        (changed("/0/parts", json!([])), "must not be empty"),
+        (changed("/0/parts/0/text", json!("")), "must have one initialized field"),
+        (changed("/0/role", json!("assistant")), "valid role"),
+    ] {
+        let error = post(&llm, GEMINI, &[GOOGLE_KEY], &body).await.expect(400).await.text().await;
+        assert!(error.contains(complaint), "{complaint}: {error}");
+    }
+    post(&llm, GEMINI, &[], &begin).await.expect(403).await;
+    post(&llm, "/v1beta/models/m:streamGenerateContent", &[GOOGLE_KEY], &begin).await.expect(404).await;
 }

@@ -96,12 +96,14 @@ fn provider(world: &World) -> Vec<String> {
         format!("OTHER_BASE_URL:{}/v1", world.llm),
         format!("OTHER_API_KEY:{}", canary::OTHER_API_KEY),
         "MODEL_SECONDARY:openai:fake-2, other:fake-3".to_owned(),
-        // And by its other two wires.
+        // And by its other three wires.
         format!("OPENAI_BASE_URL:{}/v1", world.llm),
         format!("OPENAI_API_KEY:{}", canary::OPENAI_API_KEY),
         format!("ANTHROPIC_BASE_URL:{}", world.llm),
         format!("ANTHROPIC_API_KEY:{}", canary::ANTHROPIC_API_KEY),
-        "MODELS:other:fake-4, openai-responses:fake-5, anthropic:fake-6".to_owned(),
+        format!("GEMINI_BASE_URL:{}", world.llm),
+        format!("GEMINI_API_KEY:{}", canary::GEMINI_API_KEY),
+        "MODELS:other:fake-4, openai-responses:fake-5, anthropic:fake-6, gemini:fake-7".to_owned(),
         [
             r#"CAPABILITIES:{"other:fake-3":{"vision":true},"other:fake-4":{"tools":false},"#,
             r#""openai-responses:fake-5":{"reasoning":true}}"#,
