@@ -238,10 +238,7 @@ async fn gemini_is_sent_its_own_parts_with_their_signatures() {
                 signed(call(&ids[0], "calculate", json!({ "expression": "6*7" }))),
                 call(&ids[1], "run_subtask", case.subtask("Pears", "a").1),
             ])),
-            said("user", json!([
-                result(&ids[0], "calculate", "42"),
-                result(&ids[1], "run_subtask", "Green."),
-            ])),
+            said("user", json!([result(&ids[0], "calculate", "42"), result(&ids[1], "run_subtask", "Green.")])),
             said("model", json!([signed(call(&ids[2], "calculate", json!({ "expression": "42+1" })))])),
             said("user", json!([result(&ids[2], "calculate", "43")])),
         ],

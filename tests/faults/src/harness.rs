@@ -200,10 +200,9 @@ impl Harness {
             && counts.upstream.values().sum::<u32>() >= quota.upstream
     }
 
-    /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays a turn
-    /// that waits for somebody outside, one that asks at its limit, one that summarises the turn before it, and one with a
-    /// call that a hook's model blocks, struck at each of their commits; versions of a turn, and messages that wait for
-    /// one. Returns the number of boundaries.
+    /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays turns that
+    /// wait, ask at a limit, summarise the turn before them, and are blocked by a hook's model, struck at each of their
+    /// commits; versions of a turn, and messages that wait for one. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
         for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded] {

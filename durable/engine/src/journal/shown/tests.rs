@@ -164,47 +164,53 @@ fn the_sources_of_calls_are_kept_up_to_their_limit() {
     assert_eq!(sources(&shown), [0, most - 1, 1]);
 }
 
+/// The characters of the arguments and of the result of each call.
+fn details(shown: &Shown) -> Vec<(usize, usize)> {
+    let chars = |text: &Option<String>| text.as_ref().map_or(0, |text| text.chars().count());
+    let calls = shown.parts().into_iter().filter_map(|part| match part {
+        MessagePart::Call { args, result, .. } => Some((chars(&args), chars(&result))),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// The start of a call with this argument, or its end with this result.
+fn updated(id: &str, status: CallStatus, text: String) -> Option<Told> {
+    let (args, result) = match status {
+        CallStatus::Start => (Some(serde_json::Value::String(text)), None),
+        CallStatus::End => (None, Some(text)),
+    };
+    Told::event(&Event::ToolCallUpdate {
+        tool_call_id: id.to_owned(),
+        name: "fetch_page".to_owned(),
+        status,
+        started_ms: None,
+        args,
+        result,
+        is_error: false,
+        duration_ms: None,
+        usage: None,
+        decision: None,
+        sources: Vec::new(),
+        awaits: None,
+        expires_at: None,
+        place: Place::default(),
+    })
+}
+
+/// Calls with so many characters of arguments and of results.
+fn played(calls: &[(&str, usize, usize)]) -> Shown {
+    let mut shown = Shown::default();
+    for (id, args, result) in calls {
+        shown.add(updated(id, CallStatus::Start, "ü".repeat(*args)));
+        shown.add(updated(id, CallStatus::End, "ü".repeat(*result)));
+    }
+    shown
+}
+
 // Issue 19, item 1.
 #[test]
 fn the_arguments_and_results_of_calls_are_kept_up_to_their_limit() {
-    let details = |shown: &Shown| -> Vec<(usize, usize)> {
-        let chars = |text: &Option<String>| text.as_ref().map_or(0, |text| text.chars().count());
-        let calls = shown.parts().into_iter().filter_map(|part| match part {
-            MessagePart::Call { args, result, .. } => Some((chars(&args), chars(&result))),
-            _ => None,
-        });
-        calls.collect()
-    };
-    let event = |id: &str, status: CallStatus, text: String| {
-        let (args, result) = match status {
-            CallStatus::Start => (Some(serde_json::Value::String(text)), None),
-            CallStatus::End => (None, Some(text)),
-        };
-        Told::event(&Event::ToolCallUpdate {
-            tool_call_id: id.to_owned(),
-            name: "fetch_page".to_owned(),
-            status,
-            started_ms: None,
-            args,
-            result,
-            is_error: false,
-            duration_ms: None,
-            usage: None,
-            decision: None,
-            sources: Vec::new(),
-            awaits: None,
-            expires_at: None,
-            place: Place::default(),
-        })
-    };
-    let played = |calls: &[(&str, usize, usize)]| {
-        let mut shown = Shown::default();
-        for (id, args, result) in calls {
-            shown.add(event(id, CallStatus::Start, "ü".repeat(*args)));
-            shown.add(event(id, CallStatus::End, "ü".repeat(*result)));
-        }
-        shown
-    };
     // Two quotation marks stand around these arguments.
     let short = played(&[("a", LONG_ARGS - 2, PREVIEW_CHARS), ("b", LONG_ARGS - 1, PREVIEW_CHARS + 1)]);
     assert_eq!(
@@ -233,8 +239,8 @@ fn the_arguments_and_results_of_calls_are_kept_up_to_their_limit() {
     assert!(kept[..most].iter().all(|(_, result)| *result == DETAIL_CHARS) && kept[most].1 == 0, "{kept:?}");
     // The room that is left.
     let left = DETAILS_BYTES % (2 * DETAIL_CHARS);
-    shown.add([called("b"), called("c")].into_iter().chain(event("b", CallStatus::End, "x".repeat(left))));
-    shown.add(event("c", CallStatus::End, "x".repeat(PREVIEW_CHARS + 1)));
+    shown.add([called("b"), called("c")].into_iter().chain(updated("b", CallStatus::End, "x".repeat(left))));
+    shown.add(updated("c", CallStatus::End, "x".repeat(PREVIEW_CHARS + 1)));
     assert_eq!(details(&shown)[most + 1..], [(0, left), (0, 0)]);
 }
 

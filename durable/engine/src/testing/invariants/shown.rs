@@ -53,14 +53,7 @@ type Entry<'a> = (&'a str, &'a str, Option<String>, &'static str, String);
 /// The parts that a page shows when it follows the events by the rules of docs/wire-protocol.md.
 fn seen(events: &[Event]) -> Levels {
     let mut entries: Vec<Entry<'_>> = Vec::new();
-    let mut room = DETAILS_BYTES;
-    // The beginning of arguments or of a result that is longer than its preview, where there is room for it.
-    let mut detail = |text: String, chars: usize| {
-        let told = beginning(&text, DETAIL_CHARS);
-        let fits = text.chars().count() > chars && told.len() <= room;
-        room -= if fits { told.len() } else { 0 };
-        if fits { told } else { String::new() }
-    };
+    let mut room = Room(DETAILS_BYTES);
     for event in events {
         match event {
             Event::Chunk { content, part_id, model_call_id, place, kind, .. } => {
@@ -72,13 +65,8 @@ fn seen(events: &[Event]) -> Levels {
                             ChunkKind::Text => "text",
                             ChunkKind::Reasoning => "reasoning",
                         };
-                        entries.push((
-                            part_id,
-                            model_call_id,
-                            place.parent_id.clone(),
-                            kind,
-                            content.clone(),
-                        ));
+                        let parent = place.parent_id.clone();
+                        entries.push((part_id, model_call_id, parent, kind, content.clone()));
                     }
                 }
             }
@@ -92,22 +80,11 @@ fn seen(events: &[Event]) -> Levels {
             }
             Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::Start, place, args, .. } => {
                 let args = args.as_ref().map(|args| args.to_string()).unwrap_or_default();
-                entries.push((
-                    id,
-                    "",
-                    place.parent_id.clone(),
-                    "call",
-                    id.clone() + &detail(args, LONG_ARGS),
-                ));
+                let text = id.clone() + &room.detail(args, LONG_ARGS);
+                entries.push((id, "", place.parent_id.clone(), "call", text));
             }
             Event::ToolCallUpdate { tool_call_id: id, result, sources, .. } => {
-                let of =
-                    |(_, _, parent, kind, _): &&Entry<'_>| parent.as_ref() == Some(id) && *kind == "text";
-                let said = entries.iter().rfind(of).map(|(.., text)| text.clone()).unwrap_or_default();
-                let result = result.clone().unwrap_or_default();
-                let begun = result.chars().take(DETAIL_CHARS - 1).collect::<String>();
-                let is_said = said.trim_start().starts_with(begun.trim());
-                let told = if is_said { String::new() } else { detail(result, PREVIEW_CHARS) };
+                let told = room.result(&entries, id, result.clone().unwrap_or_default());
                 let call = entries.iter_mut().find(|(known, _, _, kind, _)| known == id && *kind == "call");
                 call.into_iter().for_each(|(.., text)| text.push_str(&(told.clone() + &titles(sources))));
             }
@@ -127,6 +104,32 @@ fn seen(events: &[Event]) -> Levels {
         levels.entry(parent).or_default().push((kind, text));
     }
     levels
+}
+
+/// The room that is left for arguments and results, in bytes.
+struct Room(usize);
+
+impl Room {
+    /// The beginning of arguments or of a result that is longer than its preview, where there is room for it.
+    fn detail(&mut self, text: String, chars: usize) -> String {
+        let told = beginning(&text, DETAIL_CHARS);
+        if text.chars().count() <= chars || told.len() > self.0 {
+            return String::new();
+        }
+        self.0 -= told.len();
+        told
+    }
+
+    /// The result of a call, unless it repeats the last text within the call.
+    fn result(&mut self, entries: &[Entry<'_>], id: &String, result: String) -> String {
+        let of = |(_, _, parent, kind, _): &&Entry<'_>| parent.as_ref() == Some(id) && *kind == "text";
+        let said = entries.iter().rfind(of).map(|(.., text)| text.as_str()).unwrap_or_default();
+        let begun = result.chars().take(DETAIL_CHARS - 1).collect::<String>();
+        match said.trim_start().starts_with(begun.trim()) {
+            true => String::new(),
+            false => self.detail(result, PREVIEW_CHARS),
+        }
+    }
 }
 
 fn titles(sources: &[Source]) -> String {
