@@ -297,6 +297,8 @@ async fn a_template_of_an_mcp_server_adds_its_tools() {
     let body =
         json!({ "thread_id": new_id(), "content": case.said("Make it.", "mcp-templates"), "agents": true });
     case.chat_with(&body).await;
+    let told = case.requests("mcp-templates").await.requests[2].results();
+    assert!(told.iter().all(|told| !told.starts_with("Error")), "{told:?}");
     let (instructions, tools) = opened(&case, "read").await;
     assert!(instructions.starts_with("Resource 3:"), "{instructions}");
     assert!(!has(&tools, "mcp__everything__echo"), "{tools:?}");
