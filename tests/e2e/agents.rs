@@ -275,9 +275,7 @@ async fn a_template_of_an_mcp_server_adds_its_tools() {
     case.script("read", [text("Read.")]).await;
     case.script("more", [text("More.")]).await;
     let uri = "mcp:everything:demo://resource/dynamic/text/3";
-    let head = "---\nmcp: everything, unknown\n---\nUse them.";
     let steps = [
-        call("write_file", json!({ "path": "with-tools.md", "content": head })),
         calls([
             (
                 "task",
@@ -286,7 +284,7 @@ async fn a_template_of_an_mcp_server_adds_its_tools() {
             (
                 "task",
                 json!({
-                    "name": "b", "template": "workspace:with-tools.md", "tools": ["memory_read"],
+                    "name": "b", "template": "mcp:oauth:template://with-tools", "tools": ["memory_read"],
                     "prompt": case.said("Go.", "more"),
                 }),
             ),
@@ -297,12 +295,13 @@ async fn a_template_of_an_mcp_server_adds_its_tools() {
     let body =
         json!({ "thread_id": new_id(), "content": case.said("Make it.", "mcp-templates"), "agents": true });
     case.chat_with(&body).await;
-    let told = case.requests("mcp-templates").await.requests[2].results();
+    let told = case.requests("mcp-templates").await.requests[1].results();
     assert!(told.iter().all(|told| !told.starts_with("Error")), "{told:?}");
     let (instructions, tools) = opened(&case, "read").await;
     assert!(instructions.starts_with("Resource 3:"), "{instructions}");
     assert!(!has(&tools, "mcp__everything__echo"), "{tools:?}");
-    let (_, tools) = opened(&case, "more").await;
+    let (instructions, tools) = opened(&case, "more").await;
+    assert_eq!(instructions, "Use them.");
     assert!(has(&tools, "mcp__everything__echo") && has(&tools, "memory_read"), "{tools:?}");
     assert!(!has(&tools, "memory_write"), "{tools:?}");
 }

@@ -3,7 +3,7 @@
 //! | path | server |
 //! |---|---|
 //! | `/tools` | wants the bearer token; its tools go wrong in the ways that they are called by |
-//! | `/oauth` | wants a token of `/token`, and refuses the first one that was given |
+//! | `/oauth` | wants a token of `/token`, and refuses the first one that was given; its resource is the template of an agent |
 //! | `/hang` | never answers |
 //! | `/giant` | lists tools without end |
 //!
@@ -34,6 +34,9 @@ const PIECES: usize = (1 << 30) / (PIECE.len() * 1_024);
 /// The tools of `/tools`.
 const TOOLS: [&str; 10] =
     ["say", "repeat.auth", "giant", "lost", "wrong", "cut", "hang", "destroy", "fails", "silent"];
+
+/// The resource of `/oauth`: an agent with the tools of another server.
+const TEMPLATE: &str = "---\nmcp: everything, unknown\n---\nUse them.";
 
 /// Fake MCP servers somewhere on this machine.
 #[derive(Clone, Debug)]
@@ -127,7 +130,10 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Bo
             state.opened += 1;
             let session = format!("session-{}", state.opened);
             state.sessions.push(session.clone());
-            let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": server, "version": "1"}});
+            let mut result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}}, "serverInfo": {"name": server, "version": "1"}});
+            if server == "oauth" {
+                result["capabilities"]["resources"] = json!({});
+            }
             let mut reply = json_reply(200, &result_of(&message, result));
             if let Ok(session) = session.parse() {
                 reply.headers_mut().insert("mcp-session-id", session);
@@ -142,6 +148,11 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Bo
         ("GET", _) => resumed(state, &header("last-event-id")),
         (_, "tools/list") if server == "giant" => endless("{\"jsonrpc\":\"2.0\",\"tools\":["),
         (_, "tools/list") => json_reply(200, &result_of(&message, json!({"tools": tools(&server)}))),
+        (_, "resources/read") => {
+            let uri = &message["params"]["uri"];
+            let content = json!({"uri": uri, "mimeType": "text/markdown", "text": TEMPLATE});
+            json_reply(200, &result_of(&message, json!({"contents": [content]})))
+        }
         (_, "tools/call") => called(state, &message, &authorization, &session).await,
         // Notifications, and answers to the server's own requests.
         _ => plain(202, ""),
