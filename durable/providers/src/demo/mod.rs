@@ -6,6 +6,7 @@
 //! it is told which version of the turn it answers. The player of the script waits between its beats.
 
 mod assignment;
+mod critics;
 mod facts;
 mod reading;
 mod rules;
@@ -33,7 +34,7 @@ pub struct Beat {
 /// The circumstances of a reply that a request does not have.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// The wait before each reply of a subtask, so that a person can watch it.
+    /// The wait before each reply of a subtask or a critic, so that a person can watch it.
     pub work_ms: u64,
     /// The turn's number among the versions of its place in the conversation, from 1.
     pub version: usize,
@@ -42,8 +43,9 @@ pub struct Stage {
 /// The script of the whole reply to a request.
 pub fn script(request: &ModelRequest, stage: Stage) -> Vec<Beat> {
     let scene = Scene::of(request);
-    let answer = rules::answer(&scene, stage.version);
-    let wait_ms = if scene.is_subtask() { stage.work_ms } else { 0 };
+    let spoken = critics::speak(request);
+    let wait_ms = if spoken.is_some() || scene.is_subtask() { stage.work_ms } else { 0 };
+    let answer = spoken.unwrap_or_else(|| rules::answer(&scene, stage.version));
     let calls_before: usize = request.messages.iter().map(|message| calls_in(message)).sum();
     let tool_calls: Vec<ToolCall> = answer
         .calls

@@ -81,6 +81,23 @@ pub fn to_remember(question: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_string())
 }
 
+/// The subject of "have two critics discuss A"; none in any other question.
+pub fn to_discuss(question: &str) -> Option<String> {
+    // The same length as the original, so a position in the one is a position in the other.
+    let lower = question.to_ascii_lowercase();
+    let critics = lower.find("critics")?;
+    let verb = lower.get(critics..)?.find("discuss ")? + "discuss ".len();
+    let subject = cut(question.get(critics + verb..)?);
+    (!subject.is_empty()).then_some(subject)
+}
+
+/// The first line of a text as a subject, without its marks and as long as a title.
+pub fn cut(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let subject = line.trim().trim_end_matches(['.', '?', '!']).trim_matches(['"', '*']).trim();
+    subject.chars().take(MAX_TOPIC_CHARS).collect()
+}
+
 /// The topics of "research A, B and C, then compare them" or "compare A with B"; empty for any other question.
 pub fn topics(question: &str) -> Vec<String> {
     // The same length as the original, so positions in the one are positions in the other.

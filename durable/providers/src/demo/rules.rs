@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::assignment::{Assignment, slug};
-use super::{Answer, Call, Outcome, Scene, facts, reading};
+use super::{Answer, Call, Outcome, Scene, critics, facts, reading};
 
 /// The tools that the rules know how to call. Like any model it knows them by name, and calls only offered tools.
 const CALCULATE: &str = "calculate";
@@ -25,6 +25,9 @@ pub fn answer(scene: &Scene<'_>, version: usize) -> Answer {
     }
     if let Some(assignment) = Assignment::parse(&scene.question) {
         return carry_out(scene, &assignment);
+    }
+    if let Some(subject) = reading::to_discuss(&scene.question) {
+        return critics::convene(scene, &subject).of_version(version);
     }
     let topics = reading::topics(&scene.question);
     if !topics.is_empty() && scene.offers(RUN_SUBTASK) {
@@ -199,6 +202,7 @@ fn introduce(scene: &Scene<'_>) -> Answer {
          - What is 17 * 23, and what time is it?\n\
          - Remember that espaliers grow along a frame\n\
          - Research Rust, Go and Zig, then compare them\n\
+         - Have two critics discuss apples\n\
          - Count to 100 (and press stop)\n\n\
          For real answers configure a model: LLM_PROVIDER, LLM_MODEL and LLM_API_KEY."
     ))
@@ -226,7 +230,7 @@ fn enumerate(topics: &[String]) -> String {
     }
 }
 
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     match text.char_indices().nth(MAX_QUOTE_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.into(),
