@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use engine::profiles::{Chain, ContextProfile};
 use engine::toolbelt::ToolUsers;
-use platform::limits;
+use platform::limits::{self, AgentsThatStay};
 use platform::quota::Quotas;
 use providers::config::{Configuration, Roles};
 use serde::Serialize;
@@ -34,8 +34,16 @@ pub struct Bindings {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Health {
-    Ok { version: &'static str, provider: String, model: String },
-    Misconfigured { problems: Vec<String> },
+    Ok {
+        version: &'static str,
+        provider: String,
+        model: String,
+        /// Whether a chat may have agents that stay.
+        agents: bool,
+    },
+    Misconfigured {
+        problems: Vec<String>,
+    },
 }
 
 impl Health {
@@ -48,7 +56,8 @@ impl Health {
         problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
         problems.extend(limits::kept_turns(&var).err());
         problems.extend(limits::summaries(&var).err());
-        problems.extend(limits::agents(&var).err());
+        let agents = limits::agents(&var);
+        problems.extend(agents.as_ref().err().cloned());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(limits::hooks(&var).err());
         problems.extend(ToolUsers::from_env(&var).err());
@@ -75,7 +84,8 @@ impl Health {
         match configuration {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
-                Health::Ok { version: env!("CARGO_PKG_VERSION"), provider, model }
+                let agents = agents == Ok(AgentsThatStay::On);
+                Health::Ok { version: env!("CARGO_PKG_VERSION"), provider, model, agents }
             }
             Ok(_) => Health::Misconfigured { problems },
             Err(more) => {
@@ -121,9 +131,12 @@ mod tests {
         assert!(matches!(limits, Health::Misconfigured { problems } if problems[0].contains("LIMITS")));
         let demo = serde_json::to_value(health(&[("LLM_PROVIDER", "demo")], true, true)).unwrap();
         let version = env!("CARGO_PKG_VERSION");
-        let expected =
-            serde_json::json!({ "status": "ok", "version": version, "provider": "demo", "model": "demo" });
+        let expected = serde_json::json!({
+            "status": "ok", "version": version, "provider": "demo", "model": "demo", "agents": true,
+        });
         assert_eq!(demo, expected);
+        let off = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("AGENTS", "off")], true, true));
+        assert_eq!(off.unwrap()["agents"], false);
     }
 
     #[test]

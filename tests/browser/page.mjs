@@ -6,6 +6,7 @@
 
 import { finish, launch, report } from "./harness.mjs";
 import { access } from "./suites/access.mjs";
+import { agents, critics } from "./suites/agents.mjs";
 import { approvals } from "./suites/approvals.mjs";
 import { budget } from "./suites/budget.mjs";
 import { editing } from "./suites/editing.mjs";
@@ -38,7 +39,7 @@ import { versions } from "./suites/versions.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
+  safety, access, critics, agents, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
 };
 

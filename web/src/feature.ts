@@ -3,6 +3,7 @@
 
 import type { ComponentType, ReactNode } from "react";
 import type { Refusal } from "./api/http";
+import type { MenuItem } from "./components/Menu";
 import type { PerChat } from "./state/perChat";
 import type { Part } from "./state/parts";
 import type { Outline } from "./turn/outline";
@@ -20,6 +21,12 @@ export interface Feature {
   choice?: Pick<PerChat<unknown>, "load" | "takeAlong" | "clear">;
   /** Context types that it adds to the menu of chat modes. */
   subjects?: Readonly<Record<string, SubjectWords>>;
+  /** Its own entry in that menu; null where the deployment has none of it. A hook: the menu calls it at each drawing. */
+  useMode?(chat: string): MenuItem | null;
+  /** Its example on the first screen; null where the deployment has none of it. A hook, as `useMode`. */
+  useExample?(): Example | null;
+  /** Carries out a line of the composer that begins with `/`. False: the line is a message. */
+  command?(line: string, place: CommandPlace): boolean;
   /** The members that it adds to a message of this chat. */
   request?(chat: string): Partial<ChatRequest>;
   /** The service refused a message of this chat. */
@@ -61,6 +68,24 @@ export interface Feature {
 export interface SubjectWords {
   name: string;
   about: string;
+}
+
+/** A question that a person can try. */
+export interface Example {
+  label: string;
+  prompt: string;
+  /** Called before the new chat sends the question. */
+  before: () => void;
+}
+
+/** The open chat, for a line that is carried out there. */
+export interface CommandPlace {
+  chat: string;
+  threadId: string | null;
+  /** Opens the panel of the feature. */
+  show: () => void;
+  /** Tells the person why the line had no effect. */
+  refuse: (words: string) => void;
 }
 
 /** Turns of a chat, oldest first. */

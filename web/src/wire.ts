@@ -71,4 +71,6 @@ export interface Health {
   version?: string;
   provider?: string;
   model?: string;
+  /** Whether a chat may have agents that stay. */
+  agents?: boolean;
 }

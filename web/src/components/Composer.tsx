@@ -5,7 +5,7 @@ import { en } from "../en";
 import { features } from "../feature";
 import { attach, pastedFiles } from "../state/attach";
 import type { ConversationState } from "../state/conversation";
-import { draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
+import { clearDraft, draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { conversation } from "../state/page";
 import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
@@ -15,6 +15,7 @@ import { DropAnywhere } from "./DropAnywhere";
 import { COMPOSER_ID, focusComposer } from "./focus";
 import { ArrowUpIcon, StopIcon } from "./Icons";
 import { ComposerButtons } from "./Panels";
+import { useCommands } from "./useCommands";
 
 /** The service's limit for one message. */
 const MAX_CHARS = 100_000;
@@ -45,10 +46,12 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
     if (usable && window.matchMedia("(pointer: fine)").matches) focus();
   }, [usable, threadId]);
 
+  const isCommand = useCommands(chat, running?.begun === false ? null : threadId, setRefused);
   const sent = (act: () => Promise<void>) => {
     if (!sendable) return;
-    void act();
     setRefused(null);
+    if (attached.length === 0 && isCommand(text.trim())) clearDraft(chat);
+    else void act();
     focus();
   };
   const { waits, send, keep } = useSending(chat, phase, complete, () => sent(() => conversation.send(message, null, media)));

@@ -2,6 +2,7 @@
 
 import { useRef } from "react";
 import { en } from "../en";
+import { features } from "../feature";
 import type { Attachment } from "../state/drafts";
 import { choicesOf, DEFAULT_ROLE, readsMedia, setModel, settings } from "../state/settings";
 import { useStore } from "../state/store";
@@ -35,21 +36,29 @@ export function SubjectChip({ chat }: { chat: string }) {
 }
 
 export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => void }) {
+  // The features never change, so each drawing calls the same hooks.
+  const own = features().flatMap(({ useMode }) => {
+    const item = useMode?.(chat);
+    return item ? { ...item, act: () => (item.act(), onChosen()) } : [];
+  });
   return (
     <Menu
       label={en.composer.mode}
       className="composer-tool"
       labelled
       testId="choose-subject"
-      items={Object.entries(subjectWords()).map(([type, { name, about }]) => ({
-        label: name,
-        about,
-        testId: `subject-${type}`,
-        act: () => {
-          subjects.choose(chat, { type });
-          onChosen();
-        },
-      }))}
+      items={[
+        ...own,
+        ...Object.entries(subjectWords()).map(([type, { name, about }]) => ({
+          label: name,
+          about,
+          testId: `subject-${type}`,
+          act: () => {
+            subjects.choose(chat, { type });
+            onChosen();
+          },
+        })),
+      ]}
     >
       <FlagIcon />
     </Menu>

@@ -1,25 +1,22 @@
 // One question and its answer.
 
-import { memo, useMemo, type ReactNode } from "react";
+import { memo, useMemo } from "react";
 import { en } from "../en";
 import { features } from "../feature";
 import type { TurnClock } from "../state/clock";
-import { approvalCard, limitCard } from "../state/parts";
-import { childrenOf, outlineOf } from "../turn/outline";
+import { answerView } from "../state/parts";
 import { noticeOf, type Notice } from "../turn/status";
 import { isAsked, type Exchange } from "../turn/stored";
 import { answerPicker } from "../turn/versions";
-import { answerText, callsIn, canContinue, openApprovals, openLimit, type TurnEntry, type TurnView } from "../turn/view";
+import { answerText, canContinue, type TurnView } from "../turn/view";
 import { CopyButton } from "./CopyButton";
 import { CostSummary } from "./CostSummary";
-import { Entries } from "./Entries";
 import { Guard } from "./Guard";
 import { AgainIcon } from "./Icons";
 import { Question } from "./Question";
 import { TurnFrameProvider } from "./TurnContext";
 import { TurnNotice } from "./TurnNotice";
 import { VersionPicker } from "./VersionPicker";
-import { WorkBar } from "./WorkBar";
 
 interface Props {
   exchange: Exchange;
@@ -66,7 +63,7 @@ export const ExchangeView = memo(function ExchangeView(props: Props) {
       <div className="answer" data-testid="message-assistant" aria-busy={isRunning(answer)}>
         <h2 className="visually-hidden">{en.common.product}</h2>
         <Guard plain={answer ? answerText(answer) : ""}>
-          <TurnFrameProvider value={frame}>{answer && <Answer view={answer} />}</TurnFrameProvider>
+          <TurnFrameProvider value={frame}>{answer && <Shown view={answer} />}</TurnFrameProvider>
         </Guard>
         {answer && features().map(({ name, Below }) => Below && <Below key={name} view={answer} />)}
         {notice && <TurnNotice notice={notice} onRetry={retry} onContinue={goOn} />}
@@ -76,42 +73,14 @@ export const ExchangeView = memo(function ExchangeView(props: Props) {
   );
 });
 
+/** Plain text until the code that draws answers has come. */
+function Shown({ view }: { view: TurnView }) {
+  const Answer = answerView.use();
+  return Answer ? <Answer view={view} /> : <p className="plain" dir="auto">{answerText(view)}</p>;
+}
+
 function isRunning(view: TurnView | null): boolean {
   return view !== null && view.finishReason === null;
-}
-
-function Answer({ view }: { view: TurnView }) {
-  const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
-  const root = childrenOf(outline, null);
-  const ApprovalCard = approvalCard.use(view.approvals.length > 0);
-  const LimitCard = limitCard.use(view.limitRequests.length > 0);
-  // Between two events there is nothing to draw: the dots show that the turn goes on.
-  const asks = openApprovals(view).length > 0 || openLimit(view) !== undefined;
-  const quiet = isRunning(view) && !asks && !root.some(isMoving);
-  return (
-    <>
-      {callsIn(view).length > 0 && <WorkBar view={view} />}
-      {enclosed(view, <Entries entries={root} outline={outline} />)}
-      {ApprovalCard && view.approvals.map((approval) => <ApprovalCard key={approval.id} approval={approval} />)}
-      {LimitCard && view.limitRequests.map((request) => <LimitCard key={request.id} request={request} />)}
-      {quiet && (
-        <div className="pending" aria-hidden="true">
-          <i />
-          <i />
-          <i />
-        </div>
-      )}
-    </>
-  );
-}
-
-function isMoving(entry: TurnEntry): boolean {
-  return entry.kind === "tool" ? entry.status === "running" : !entry.done;
-}
-
-/** The entries of an answer, enclosed by the features. */
-function enclosed(view: TurnView, entries: ReactNode): ReactNode {
-  return features().reduce((inside, { Around }) => (Around ? <Around view={view}>{inside}</Around> : inside), entries);
 }
 
 function Footer({ exchange: { turnId, answer, versions }, onAgain }: { exchange: Exchange; onAgain: (() => void) | null }) {

@@ -11,6 +11,8 @@ export interface MenuItem {
   danger?: boolean;
   /** One of several choices, and whether it is the present one. */
   checked?: boolean;
+  /** It can be checked beside others. */
+  alone?: boolean;
   testId?: string;
   act: () => void;
 }
@@ -66,7 +68,7 @@ export function Menu({ label, className = "icon-button small", labelled = false,
             <button
               key={item.label}
               type="button"
-              role={item.checked === undefined ? "menuitem" : "menuitemradio"}
+              role={item.checked === undefined ? "menuitem" : item.alone ? "menuitemcheckbox" : "menuitemradio"}
               aria-checked={item.checked}
               className="menu-item"
               data-danger={item.danger}

@@ -28,6 +28,11 @@ export function usePanels(onShow: () => void): Panels {
   return { open, show, close };
 }
 
+/** Opens the panel of a feature. */
+export function useShow(): (name: string) => void {
+  return useContext(Context).show;
+}
+
 export function SidePanel(props: Omit<PanelProps, "onClose">) {
   const { open, close } = useContext(Context);
   const panel = features().find(({ name }) => name === open)?.panel;

@@ -2,6 +2,7 @@
 // two lines here (`scripts/without-page` tries it).
 
 import { compose } from "../feature";
+import { agents } from "./agents";
 import { collections } from "./collections";
 import { files } from "./files";
 import { memory } from "./memory";
@@ -10,6 +11,7 @@ import { projects } from "./projects";
 
 compose([
   files,
+  agents,
   collections,
   projects,
   memory,

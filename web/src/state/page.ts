@@ -10,7 +10,7 @@ import { choices } from "./choices";
 import { Conversation } from "./conversation";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
-import { callDetails, richText, type Part } from "./parts";
+import { answerView, callDetails, richText, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
@@ -74,7 +74,7 @@ export const conversation = new Conversation({
 
 /** Loads the code that draws answers. Where that fails, the page shows answers as plain text. */
 function prepare(): Promise<unknown> {
-  return Promise.all([richText.load(), callDetails.load()]).catch(() => {});
+  return Promise.all([answerView.load(), richText.load(), callDetails.load()]).catch(() => {});
 }
 
 export async function startPage(): Promise<void> {

@@ -42,6 +42,7 @@ export function part<T>(get: () => Promise<T>): Part<T> {
   return { load, use };
 }
 
+export const answerView = part(() => import("../components/Answer").then((module) => module.Answer));
 export const richText = part(() => import("../components/RichText").then((module) => module.RichText));
 /** A part of its own: it is large, and most answers have no code. */
 export const colours = part(() => import("../components/highlight").then((module) => module.colour));
