@@ -142,7 +142,6 @@ const empty = {
   examples: [
     { label: "Answer", prompt: "What is an espalier?" },
     { label: "Use a tool", prompt: "What is 17 * 23?" },
-    { label: "Use two tools", prompt: "What time is it, and what is 2^10?" },
     { label: "Split the work", prompt: "Research apples, pears and figs, then compare them" },
   ],
   demo: "No model is configured. A small demo model answers with fixed rules.",

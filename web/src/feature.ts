@@ -27,8 +27,8 @@ export interface Feature {
   useExample?(): Example | null;
   /** Carries out a line of the composer that begins with `/`. False: the line is a message. */
   command?(line: string, place: CommandPlace): boolean;
-  /** The members that it adds to a message of this chat. */
-  request?(chat: string): Partial<ChatRequest>;
+  /** The members that it adds to a message of this chat; `from` is the turn that the message continues or asks again. */
+  request?(chat: string, from?: TurnView | null): Partial<ChatRequest>;
   /** The service refused a message of this chat. */
   refused?(chat: string, refusal: Refusal): void;
   /** A tool ended in this thread. */
@@ -136,6 +136,8 @@ export interface Card {
   meta: ReactNode;
   /** It waits for the reader: its mark says so in place of the call's own. */
   waiting?: boolean;
+  /** It starts folded, as a plain call does. */
+  folded?: boolean;
   /** Null until its chunk has come: the card shows its calls meanwhile. */
   body: ReactNode | null;
 }

@@ -56,9 +56,9 @@ export async function agents(browser) {
     await send(page, llm.says("Discuss apples"));
     await page.locator('[data-speaker="sweet"][data-state="speaking"]').filter({ hasText: "Like" }).waitFor();
     assertEqual([notes.chats.at(-1).agents, "agent" in notes.chats.at(-1)], [true, false], "the sent members");
-    await row(page, "sweet").filter({ hasText: "is speaking" }).waitFor();
-    await row(page, "sour").filter({ hasText: "is silent" }).waitFor();
-    await row(page, "scribe").filter({ hasText: "was just made" }).waitFor();
+    await row(page, "sweet").filter({ hasText: "Speaking" }).waitFor();
+    await row(page, "sour").filter({ hasText: "Silent" }).waitFor();
+    await row(page, "scribe").filter({ hasText: "Just made" }).waitFor();
     await shot(page, "agents-running");
     await llm.release("hold");
     await settled(page);
@@ -80,7 +80,7 @@ export async function agents(browser) {
 
   await check("the panel lists the agents, and shows what one remembers as text", async () => {
     await byId(page, "agents-toggle").click();
-    await row(page, "sweet").filter({ hasText: "has heard one text since it last spoke" }).waitFor();
+    await row(page, "sweet").filter({ hasText: "Heard 1 text since it last spoke" }).waitFor();
     await byId(row(page, "sour"), "agent-open").click();
     const rounds = byId(page, "agent-round");
     await rounds.nth(1).filter({ hasText: "What of apples?" }).filter({ hasText: "[sweet] Like **honey**." }).waitFor();

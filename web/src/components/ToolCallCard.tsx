@@ -35,7 +35,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
   // Other tools may contain calls too. Their cards show them as a subtask does.
   const subtask = isSubtask(call) || inside.length > 0 || card !== null;
   const { turnId } = useTurnFrame();
-  const [open, setOpen] = useOpen(turnId, call.id, subtask && call.depth === 0);
+  const [open, setOpen] = useOpen(turnId, call.id, subtask && !card?.folded && call.depth === 0);
   const bodyId = useId();
   return (
     <article

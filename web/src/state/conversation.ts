@@ -116,7 +116,7 @@ export class Conversation {
     if (phase !== "ready" || (words.trim() === "" && media.length === 0)) return;
     if (running && (instead || !running.begun)) return;
     const replaced = instead && questionIdOf(instead);
-    const request = this.#requestFor(threadId, contentOf(words, media), replaced);
+    const request = this.#requestFor(threadId, contentOf(words, media), replaced, instead?.answer);
     const { signal } = this.#visit;
     if (draft) clearDraft(threadId ?? NEW_CHAT);
     const outgoing = { words, media, instead };
@@ -127,9 +127,10 @@ export class Conversation {
 
   /** Goes on from the last exchange, whose turn a limit ended. */
   async goOn({ turnId }: Pick<Exchange, "turnId">): Promise<void> {
-    const { threadId, phase, running } = this.store.get();
+    const { threadId, phase, running, exchanges } = this.store.get();
     if (threadId === null || phase !== "ready" || running) return;
-    const request = this.#unsure?.continue === turnId ? this.#unsure : continuationOf(threadId, turnId);
+    const from = exchanges.find((exchange) => exchange.turnId === turnId)?.answer ?? null;
+    const request = this.#unsure?.continue === turnId ? this.#unsure : continuationOf(threadId, turnId, from);
     const { signal } = this.#visit;
     const outgoing = { words: en.answer.continued, media: [], instead: null, continued: turnId };
     await this.#start(threadId, request, outgoing, () => startTurn(request, signal));
@@ -350,9 +351,9 @@ export class Conversation {
     }
   }
 
-  #requestFor(threadId: string | null, content: Content, replaced: string | null): TurnRequest {
+  #requestFor(threadId: string | null, content: Content, replaced: string | null, from: Exchange["answer"] = null): TurnRequest {
     const unsure = this.#unsure;
-    return unsure && sends(unsure, threadId, content, replaced) ? unsure : requestOf(threadId, content, replaced);
+    return unsure && sends(unsure, threadId, content, replaced) ? unsure : requestOf(threadId, content, replaced, from);
   }
 
   /** The service refused the message, or the connection is lost for good. The typed words go back to the draft. */

@@ -2,6 +2,7 @@
 
 import type { TurnRequest } from "../api/threads";
 import { features } from "../feature";
+import type { TurnView } from "../turn/view";
 import type { Content } from "../wire";
 import { NEW_CHAT } from "./drafts";
 import { settings } from "./settings";
@@ -16,8 +17,8 @@ export function sends(request: TurnRequest, threadId: string | null, content: Co
   );
 }
 
-/** A new request. `replaced`: the message that it replaces. */
-export function requestOf(threadId: string | null, content: Content, replaced: string | null): TurnRequest {
+/** A new request. `replaced`: the message that it replaces. `from`: the turn that it continues or asks again. */
+export function requestOf(threadId: string | null, content: Content, replaced: string | null, from: TurnView | null): TurnRequest {
   const { model } = settings.get();
   const chat = threadId ?? NEW_CHAT;
   return {
@@ -27,12 +28,12 @@ export function requestOf(threadId: string | null, content: Content, replaced: s
     ...(replaced === null ? {} : { replaces_message_id: replaced }),
     ...(model === null ? {} : { model }),
     ...requestPart(chat),
-    ...Object.assign({}, ...features().map((feature) => feature.request?.(chat))),
+    ...Object.assign({}, ...features().map((feature) => feature.request?.(chat, from))),
   };
 }
 
 /** A request that continues a turn instead of sending a message. */
-export function continuationOf(threadId: string, turnId: string): TurnRequest {
-  const { content: _, ...rest } = requestOf(threadId, "", null);
+export function continuationOf(threadId: string, turnId: string, from: TurnView | null): TurnRequest {
+  const { content: _, ...rest } = requestOf(threadId, "", null, from);
   return { ...rest, continue: turnId };
 }

@@ -65,13 +65,15 @@ function Switch({ chat }: { chat: string }) {
   const { health } = useStore(page);
   if (health?.agents === false) return <p className="side-note">{words.off}</p>;
   return (
-    <label className="row-choice">
-      <input type="checkbox" data-testid="agents-on-switch" checked={on || to !== null} onChange={(event) => turnOn(chat, event.target.checked)} />
-      <span className="row-words">
-        <span className="row-name">{words.switch}</span>
-        <span className="row-more">{names.mode.about}</span>
-      </span>
-    </label>
+    <div>
+      <label className="row-choice">
+        <input type="checkbox" data-testid="agents-on-switch" checked={on || to !== null} onChange={(event) => turnOn(chat, event.target.checked)} />
+        <span className="row-words">
+          <span className="row-name">{words.switch}</span>
+          <span className="row-more">{names.mode.about}</span>
+        </span>
+      </label>
+    </div>
   );
 }
 

@@ -18,13 +18,16 @@ import "./discussion.css";
 /** The card of a call. Where nobody was asked or told, the core draws arguments and result. */
 export function cardOf(call: ToolEntry, outline: Outline): Card {
   const { speeches, listeners } = discussionOf(call, outline);
+  const isEmpty = speeches.length + listeners.length === 0;
   const isTask = call.name === "task";
-  const gist = isTask ? (speeches.length > 0 ? textIn(call, "prompt") : names.made) : namesIn(call, outline);
+  const asked = textIn(call, "prompt").replace(/\s+/g, " ").slice(0, 120);
+  const gist = !isTask ? namesIn(call, outline) : isEmpty && call.status === "done" ? names.made : asked;
   return {
     title: isTask ? names.task(textIn(call, "name")) : names.discussion,
-    gist: (open) => (open && isTask && speeches.length > 0 ? "" : gist),
+    gist: (open) => (open && isTask && !isEmpty ? "" : gist),
     meta: speeches.length > 1 && <span className="tool-inside">{names.speeches(speeches.length)}</span>,
-    body: speeches.length + listeners.length > 0 ? <Discussion call={call} outline={outline} /> : null,
+    folded: isEmpty,
+    body: isEmpty ? null : <Discussion call={call} outline={outline} />,
   };
 }
 

@@ -160,6 +160,12 @@ describe("the choice of a chat", () => {
     expect(requestPart("t")).toEqual({ agent: "sweet" });
     feature.refused?.("t", new Refusal(404, "agent_not_found", "gone"));
     expect(requestPart("t")).toEqual({ agents: true });
+    // A message that asks again goes to the one that answered.
+    talkTo("t", "sour");
+    const call = { id: "m", parentId: null, model: "x", startedMs: 0, firstByteMs: null, durationMs: 1, usage: null, costUsd: null, finishReason: "stop" };
+    const answeredBy = (by: string | null) => ({ ...newTurn(TURN), modelCalls: [call], features: { agents: { by, states: {} } } });
+    expect(requestPart("t", answeredBy("sweet"))).toEqual({ agent: "sweet" });
+    expect([requestPart("t", answeredBy(null)), requestPart("t", newTurn(TURN))]).toEqual([{ agents: true }, { agent: "sour" }]);
     turnOn("t", false);
     expect([requestPart("t"), choice.store.get().byChat]).toEqual([{}, {}]);
   });

@@ -1,7 +1,9 @@
 // The person's choice for each chat: whether its requests have agents, and whom they talk to.
 
 import { PerChat } from "../../state/perChat";
+import type { TurnView } from "../../turn/view";
 import type { ChatRequest } from "../../wire";
+import { agentsOf } from "./knowledge";
 
 interface Choice {
   /** The model may make agents. */
@@ -23,8 +25,10 @@ export function talkTo(chat: string, to: string | null): void {
   choice.choose(chat, { on: true, to });
 }
 
-export function requestPart(chat: string): Pick<ChatRequest, "agent" | "agents"> {
+/** `from`: the turn that a message continues or asks again. The agent that answered it answers again. */
+export function requestPart(chat: string, from: TurnView | null = null): Pick<ChatRequest, "agent" | "agents"> {
   const { on, to } = choice.of(chat) ?? NOTHING;
-  if (to !== null) return { agent: to };
+  const agent = from === null || from.modelCalls.length === 0 ? to : agentsOf(from).by;
+  if (agent !== null) return { agent };
   return on ? { agents: true } : {};
 }

@@ -37,8 +37,7 @@ export const agents: Feature = {
     useStore(page);
     const { on, to } = useStore(choice.store).byChat[chat] ?? NOTHING;
     const checked = on || to !== null;
-    const icon = checked ? <CheckIcon /> : <span className="icon" />;
-    return isOffered() ? { label: words.mode.name, about: words.mode.about, icon, checked, alone: true, testId: "agents-switch", act: () => turnOn(chat, !checked) } : null;
+    return isOffered() ? { label: words.mode.name, about: words.mode.about, ...(checked && { icon: <CheckIcon /> }), checked, alone: true, testId: "agents-switch", act: () => turnOn(chat, !checked) } : null;
   },
   useExample: () => {
     useStore(page);
