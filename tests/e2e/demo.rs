@@ -3,12 +3,16 @@
 //! N-001 N-002 N-012 N-014 N-054 N-112 N-113 N-121 N-222
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Client, Event, env, json, story, tree};
+use espalier_test_support::{Client, Event, Value, env, json, story, tree};
 
 /// A new user asks the demo instance. The questions are the page's examples.
 async fn ask(question: &str) -> (Client, Vec<Event>) {
+    ask_with(&json!({ "content": question })).await
+}
+
+async fn ask_with(body: &Value) -> (Client, Vec<Event>) {
     let client = Client::anonymous_at(&env("ESPALIER_DEMO_URL")).await;
-    let events = client.chat(&json!({ "content": question })).await.turn().await;
+    let events = client.chat(body).await.turn().await;
     let done = first(&events, "done");
     assert_eq!(done.text("finish_reason"), "stop", "{}", story(&events).join("\n"));
 
@@ -75,6 +79,28 @@ async fn work_that_can_be_divided_becomes_nested_subtasks() {
     }
     let cost = first(&events, "cost_summary");
     assert_eq!(cost.data["subtasks"], subtasks.len());
+}
+
+// Issue 20: the demo of agents, which needs no key.
+#[tokio::test]
+async fn two_critics_discuss_and_answer_a_person() {
+    let question = "Have two critics discuss apples";
+    let (client, events) = ask_with(&json!({ "content": question, "agents": true })).await;
+    let rounds = tree::ends(&events, "discuss");
+    assert_eq!(rounds.len(), 2, "{}", story(&events).join("\n"));
+    for round in rounds {
+        let said: Vec<&str> = round.text("result").split("\n\n").collect();
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(said[0].starts_with("[gourmet] ") && said[1].starts_with("[gardener] "), "{said:?}");
+    }
+    assert!(answer(&events).contains("demo model"), "{}", answer(&events));
+    let thread = first(&events, "session").text("thread_id");
+    let body = json!({ "thread_id": thread, "content": "And now?", "agent": "gourmet" });
+    let alone = client.chat(&body).await.turn().await;
+    assert!(answer(&alone).contains("There the gardener has a point"), "{}", answer(&alone));
+    // Without agents the answer says how to have them.
+    let (_, events) = ask(question).await;
+    assert!(answer(&events).contains("agents are off in this chat"), "{}", answer(&events));
 }
 
 // The demo is deterministic: the same question has the same answer, but for the time of day.
