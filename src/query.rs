@@ -94,7 +94,7 @@ fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, after, name, page, wanted};
+    use super::{Page, after, all_versions, name, page, wanted};
 
     #[test]
     fn limit_and_cursor_are_read() {
@@ -117,6 +117,16 @@ mod tests {
         for limit in ["0", "201", "-1", "+5", "1.0", "ten", " 5", "99999999999999999999", "0x10", "٣"] {
             let error = page(&format!("limit={limit}")).unwrap_err();
             assert_eq!(error.field.as_deref(), Some("limit"), "{limit}");
+        }
+    }
+
+    #[test]
+    fn versions_are_all_or_those_of_the_path() {
+        for (query, expected) in [("", false), ("versions=", false), ("versions=all", true)] {
+            assert_eq!(all_versions(query), Ok(expected), "{query}");
+        }
+        for query in ["versions=ALL", "versions=some", "versions=%20"] {
+            assert_eq!(all_versions(query).unwrap_err().field.as_deref(), Some("versions"), "{query}");
         }
     }
 

@@ -175,8 +175,9 @@ fn limit(what: &str) -> Parameter {
 }
 
 fn versions() -> Parameter {
-    let schema = json!({ "type": "string", "enum": ["all"] });
-    Parameter::new("versions", "`all`: the messages beside the path as well.", schema)
+    let schema = json!({ "type": "string", "enum": ["all", ""] });
+    let what = "`all`: the messages beside the path as well. Empty is the same as none.";
+    Parameter::new("versions", what, schema)
 }
 
 fn days() -> Parameter {
