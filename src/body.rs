@@ -3,10 +3,10 @@
 
 use wire::protocol::{ApiError, ErrorCode};
 
-/// The largest body: well above the longest message, and small enough for an isolate to hold many.
+/// The largest body of most routes: well above the longest message, and small enough for an isolate to hold many.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// The body that a route takes, of at most [`MAX_BODY_BYTES`].
+/// The body that a route takes, of at most [`Body::most`] bytes.
 #[derive(Clone, Copy)]
 pub enum Body {
     /// No body. The Worker leaves one that comes unread.
@@ -24,6 +24,7 @@ pub enum Body {
 /// The type of a JSON body. Only the tests, which write `openapi.json`, know its schema.
 #[derive(Clone, Copy)]
 pub struct JsonType {
+    most: usize,
     #[cfg(test)]
     pub schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
@@ -35,17 +36,22 @@ pub trait InJson {
 
 #[cfg(not(test))]
 impl<T> InJson for T {
-    const TYPE: JsonType = JsonType {};
+    const TYPE: JsonType = JsonType { most: MAX_BODY_BYTES };
 }
 
 #[cfg(test)]
 impl<T: schemars::JsonSchema> InJson for T {
-    const TYPE: JsonType = JsonType { schema: |types| types.subschema_for::<T>() };
+    const TYPE: JsonType = JsonType { most: MAX_BODY_BYTES, schema: |types| types.subschema_for::<T>() };
 }
 
 /// A JSON body of this type.
 pub const fn json<T: InJson>() -> Body {
     Body::Json(T::TYPE)
+}
+
+/// A JSON body of this type, of at most so many bytes.
+pub const fn json_of<T: InJson>(most: usize) -> Body {
+    Body::Json(JsonType { most, ..T::TYPE })
 }
 
 /// A JSON body of this type, or none.
@@ -54,6 +60,14 @@ pub const fn optional_json<T: InJson>() -> Body {
 }
 
 impl Body {
+    /// The most bytes that the route takes.
+    pub fn most(self) -> usize {
+        match self {
+            Body::Json(JsonType { most, .. }) | Body::OptionalJson(JsonType { most, .. }) => most,
+            Body::Nothing | Body::File | Body::Document => MAX_BODY_BYTES,
+        }
+    }
+
     /// Refuses a body of another type than the route takes.
     pub fn check_type(self, content_type: Option<&str>) -> Result<(), ApiError> {
         match self {
@@ -100,25 +114,26 @@ impl DocumentType {
 }
 
 /// A body that is being read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct BoundedBody {
+    most: usize,
     bytes: Vec<u8>,
 }
 
 impl BoundedBody {
-    /// Begins a body with this `content-length`. A declared length can only refuse the body; the bytes are counted
-    /// anyway.
-    pub fn declared(content_length: Option<&str>) -> Result<Self, ApiError> {
+    /// Begins a body of at most so many bytes with this `content-length`. A declared length can only refuse the body; the
+    /// bytes are counted anyway.
+    pub fn declared(most: usize, content_length: Option<&str>) -> Result<Self, ApiError> {
         match content_length.and_then(|text| text.trim().parse::<usize>().ok()) {
-            Some(length) if length > MAX_BODY_BYTES => Err(too_large()),
-            _ => Ok(BoundedBody::default()),
+            Some(length) if length > most => Err(too_large(most)),
+            _ => Ok(BoundedBody { most, bytes: Vec::new() }),
         }
     }
 
     /// Takes the next piece. It keeps the first one without a copy, because most bodies come in one piece.
     pub fn push(&mut self, piece: Vec<u8>) -> Result<(), ApiError> {
-        if self.bytes.len().saturating_add(piece.len()) > MAX_BODY_BYTES {
-            return Err(too_large());
+        if self.bytes.len().saturating_add(piece.len()) > self.most {
+            return Err(too_large(self.most));
         }
         if self.bytes.is_empty() {
             self.bytes = piece;
@@ -134,8 +149,8 @@ impl BoundedBody {
     }
 }
 
-fn too_large() -> ApiError {
-    ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {MAX_BODY_BYTES} bytes"))
+fn too_large(most: usize) -> ApiError {
+    ApiError::new(ErrorCode::BodyTooLarge, format!("the body is larger than {most} bytes"))
 }
 
 /// The refusal of a body that the client did not finish.
@@ -158,11 +173,13 @@ fn essence(content_type: Option<&str>) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{Body, BoundedBody, DocumentType, MAX_BODY_BYTES, json, optional_json, require_json};
+    use super::{
+        Body, BoundedBody, DocumentType, MAX_BODY_BYTES, json, json_of, optional_json, require_json,
+    };
 
     /// The pieces of a body until it is refused, and how it ended.
-    fn read(content_length: Option<&str>, pieces: &[usize]) -> Result<usize, &'static str> {
-        let mut body = BoundedBody::declared(content_length).map_err(|error| error.code.as_str())?;
+    fn read(most: usize, content_length: Option<&str>, pieces: &[usize]) -> Result<usize, &'static str> {
+        let mut body = BoundedBody::declared(most, content_length).map_err(|error| error.code.as_str())?;
         for &piece in pieces {
             body.push(vec![b'x'; piece]).map_err(|error| error.code.as_str())?;
         }
@@ -187,8 +204,14 @@ mod tests {
             (None, &[0, 0, 1, 0], Ok(1)),
         ];
         for (content_length, pieces, expected) in table {
-            assert_eq!(read(content_length, pieces), expected, "{content_length:?} {pieces:?}");
+            let found = read(MAX_BODY_BYTES, content_length, pieces);
+            assert_eq!(found, expected, "{content_length:?} {pieces:?}");
         }
+        // A route may take more.
+        let most = json_of::<String>(2 * MAX_BODY_BYTES).most();
+        assert_eq!(read(most, None, &[MAX_BODY_BYTES, MAX_BODY_BYTES]), Ok(2 * MAX_BODY_BYTES));
+        assert_eq!(read(most, None, &[MAX_BODY_BYTES, MAX_BODY_BYTES, 1]), REFUSED);
+        assert_eq!(json::<String>().most(), MAX_BODY_BYTES);
     }
 
     #[test]

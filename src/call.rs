@@ -54,7 +54,7 @@ impl Call {
         match takes {
             Body::Nothing => Ok(Vec::new()),
             Body::OptionalJson(_) => {
-                let body = self.read().await?;
+                let body = self.read(takes.most()).await?;
                 if !body.is_empty() {
                     takes.check_type(content_type.as_deref())?;
                 }
@@ -62,13 +62,13 @@ impl Call {
             }
             Body::Json(_) | Body::File | Body::Document => {
                 takes.check_type(content_type.as_deref())?;
-                self.read().await
+                self.read(takes.most()).await
             }
         }
     }
 
-    async fn read(&mut self) -> Result<Vec<u8>, Failure> {
-        let mut body = BoundedBody::declared(self.header("content-length").as_deref())?;
+    async fn read(&mut self, most: usize) -> Result<Vec<u8>, Failure> {
+        let mut body = BoundedBody::declared(most, self.header("content-length").as_deref())?;
         if self.request.inner().body().is_some() {
             let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
             while let Some(piece) = pieces.next().await {

@@ -226,8 +226,8 @@ fn refusals_of_body(body: Body) -> &'static [ErrorCode] {
 fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
     let (required, content) = match body {
         Body::Nothing => return None,
-        Body::Json(JsonType { schema }) => (true, content(Content::Json(schema), types)),
-        Body::OptionalJson(JsonType { schema }) => (false, content(Content::Json(schema), types)),
+        Body::Json(JsonType { schema, .. }) => (true, content(Content::Json(schema), types)),
+        Body::OptionalJson(JsonType { schema, .. }) => (false, content(Content::Json(schema), types)),
         Body::File => (false, content(Content::Bytes, types)),
         Body::Document => {
             let text = json!({ "schema": { "type": "string", "pattern": r"\S" } });

@@ -2,14 +2,14 @@
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
 use wire::protocol::{
-    AgentDump, Approval, ChatRequest, NewHook, NewKey, QueueChange, QueuedChange, SignIn, ThreadChange,
-    ToolResult,
+    AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
+    ThreadChange, ToolResult,
 };
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
 use crate::body::Body::{self, Nothing};
-use crate::body::{json, optional_json};
+use crate::body::{json, json_of, optional_json};
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,7 +187,7 @@ routes! {
     /// Lists the agents of a thread that the path has, with their instructions.
     Get "/api/threads/{}/agents" => Agents(id), Needs(Read), Nothing;
     /// Restores an agent from a dump, under a free name. It hears that it woke in another conversation.
-    Post "/api/threads/{}/agents" => RestoreAgent(id), Needs(Write), json::<AgentDump>();
+    Post "/api/threads/{}/agents" => RestoreAgent(id), Needs(Write), json_of::<AgentDump>(MAX_DUMP_BYTES);
     /// Lists what an agent was asked, did and answered: the newest rounds, oldest first, or those before a cursor.
     Get "/api/threads/{}/agents/{}/messages" => AgentRounds(id, agent), Needs(Read), Nothing;
     /// Returns an agent with all that it remembers.

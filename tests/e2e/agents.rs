@@ -216,6 +216,13 @@ async fn an_agent_is_dumped_restored_and_ended() {
     dump["rounds"] = json!([[{ "assistant": { "content": "first" } }]]);
     assert_problem(case.client.post(&there, &dump).await, 400, "invalid_request", Some("rounds.0")).await;
 
+    // A dump may be larger than other bodies.
+    let round = json!([{ "user": { "content": "x".repeat(400_000) } }]);
+    let mut dump = json!({ "name": "huge", "instructions": "Be brief.", "rounds": [round, round, round] });
+    case.client.post(&there, &dump).await.expect(200).await;
+    dump["instructions"] = json!("x".repeat(2_000_000));
+    assert_problem(case.client.post(&there, &dump).await, 413, "body_too_large", None).await;
+
     case.client.delete(&thread).await;
     assert_problem(case.client.get(&there).await, 404, "thread_not_found", None).await;
 }

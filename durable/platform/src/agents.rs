@@ -9,6 +9,7 @@ use worker::{Env, Response};
 use crate::storage::StoreError;
 use crate::storage::path::Path;
 use crate::storage::sql::Store;
+use engine::hooks::MAX_HOOKS_BYTES;
 use engine::journal::{
     Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
     MAX_TRANSCRIPT_BYTES, Round, TurnSpec, fault_of_name,
@@ -18,7 +19,7 @@ use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::Message;
 use wire::protocol::{
     AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode, Hook,
-    NewHook, Owner, Seq,
+    MAX_DUMP_BYTES, NewHook, Owner, Seq,
 };
 
 use super::adapters::{Offered, files};
@@ -33,6 +34,11 @@ const WOKEN: &str = "[You were restored from a copy of yourself, into another co
      files, tools and people may not be here.]";
 /// The most bytes of the names in a dump: a row has them beside the instructions.
 const MAX_NAMES_BYTES: usize = 100_000;
+// An agent's dump is never larger than the largest that may be restored. A character of a text has at most six in JSON.
+const _: () = assert!(
+    MAX_TRANSCRIPT_BYTES + 6 * (MAX_HEARD_BYTES + MAX_INSTRUCTIONS_BYTES) + MAX_NAMES_BYTES + MAX_HOOKS_BYTES
+        < MAX_DUMP_BYTES
+);
 /// The prefixes of templates that are files of the turn's workspace, and of those that are resources of an MCP server.
 const WORKSPACE: &str = "workspace:";
 const MCP: &str = "mcp:";
