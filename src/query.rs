@@ -27,7 +27,12 @@ pub fn page(query: &str) -> Result<Page, ApiError> {
             _ => return Err(ApiError::field("limit", format!("expected an integer from 1 to {MAX_LIMIT}"))),
         },
     };
-    Ok(Page { limit, cursor: value(query, "cursor").map(Cow::into_owned) })
+    Ok(Page { limit, cursor: cursor(query) })
+}
+
+/// The `cursor` of a list whose pages have as much as fits.
+pub fn cursor(query: &str) -> Option<String> {
+    value(query, "cursor").map(Cow::into_owned)
 }
 
 /// Whether a list of messages has those of all `versions`, and not of the path alone.

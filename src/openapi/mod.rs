@@ -104,7 +104,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             row.in_thread().gives::<AgentList>(200).refuses(&[E::AgentExists, E::TurnInProgress])
         }
         Route::AgentRounds { .. } => {
-            row.in_thread().pages().gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
+            row.in_thread().query(cursor()).gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
         }
         Route::DumpAgent { .. } => row.in_thread().gives::<AgentDump>(200).refuses(&[E::AgentNotFound]),
         Route::EndAgent { .. } => {
@@ -174,6 +174,10 @@ fn limit(what: &str) -> Parameter {
     Parameter::new("limit", what, schema)
 }
 
+fn cursor() -> Parameter {
+    Parameter::text("cursor", "The `next_cursor` of the page before.")
+}
+
 fn versions() -> Parameter {
     let schema = json!({ "type": "string", "enum": ["all", ""] });
     let what = "`all`: the messages beside the path as well. Empty is the same as none.";
@@ -211,8 +215,7 @@ impl Contract {
 
     /// A list that comes in pages.
     fn pages(self) -> Self {
-        self.query(limit("The most items."))
-            .query(Parameter::text("cursor", "The `next_cursor` of the page before."))
+        self.query(limit("The most items.")).query(cursor())
     }
 }
 

@@ -74,6 +74,6 @@ pub async fn messages(call: &Call, owner: Owner, id: &str) -> Result<Answer, Fai
 
 /// `GET /api/threads/{id}/agents/{name}/messages`
 pub async fn agent_rounds(call: &Call, owner: Owner, id: &str, name: &str) -> Result<Answer, Failure> {
-    let Page { cursor, .. } = query::page(call.query())?;
+    let cursor = query::cursor(call.query());
     ask(call, owner, id, ThreadCommand::AgentRounds { name: name.to_owned(), cursor }).await
 }

@@ -35,7 +35,7 @@ BEYOND_SCHEMAS = [
     ("PutHook", r"on|match|builtin|options(\..+)?|instructions|reads", "a built-in hook has its own options, every other one instructions and a point"),
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
-    ("Threads|Messages|Records|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
+    ("Threads|Messages|Records|AgentRounds|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
 ]
 
 
