@@ -203,6 +203,18 @@ async function discussing(browser, options, how) {
   await byId(page, "agent-restore-input").setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(dump)) });
   await byId(page, "agent-name").waitFor();
   await clean(page, `a copy that needs a name, ${how}`);
+  await byId(page, "hook-add").click();
+  await byId(page, "hook-save").click();
+  await byId(page, "hooks").getByRole("alert").waitFor();
+  await clean(page, `the form of a hook, ${how}`);
+  await fits("the form of a hook");
+  await byId(page, "hook-name").fill("house");
+  await byId(page, "hook-instructions").fill("Be kind.");
+  await byId(page, "hook-save").click();
+  await byId(page, "hook").filter({ hasText: "house" }).waitFor();
+  await clean(page, `the list of hooks, ${how}`);
+  await byId(page, "hook-delete").click();
+  await byId(page, "confirm").click();
   await byId(row(page, "gourmet"), "agent-open").click();
   await byId(page, "agent-round").nth(1).waitFor();
   await byId(page, "agent-end").click();

@@ -1,4 +1,4 @@
-// Hooks: their cards in an answer, live, after a reload and in an export.
+// Hooks: their cards in an answer, live, after a reload and in an export, and their part of the panel of agents.
 
 import { readFile } from "node:fs/promises";
 import { assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
@@ -74,6 +74,54 @@ export async function hooks(browser) {
   await check("an exported chat has its hooks", async () => {
     const { hooks } = await exported(page);
     assertEqual(hooks.map(({ name }) => name), ["sums", "reader"], "the hooks");
+  });
+
+  const row = (name) => page.locator(`[data-testid="hook"][data-hook="${name}"]`);
+  await check("a hook is added in the panel, by the keyboard, and what is refused stands at its control", async () => {
+    await byId(page, "agents-toggle").click();
+    await row("sums").filter({ hasText: "A model judges · before a call" }).waitFor();
+    await row("reader").filter({ hasText: "A model judges · after results of calls" }).waitFor();
+    await byId(page, "hook-add").focus();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "hook-name");
+    await page.keyboard.type("sums");
+    await byId(page, "hook-builtin").selectOption("loop_guard");
+    await byId(page, "hook-save").click();
+    await page.getByRole("alert").filter({ hasText: "There is a hook sums in this chat." }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "hook-name");
+    await byId(page, "hook-name").fill("again");
+    await byId(page, "hook-options.times").fill("many");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").filter({ hasText: "expected a number from 1 to" }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "hook-options.times");
+    await shot(page, "hooks-refused");
+    await byId(page, "hook-options.times").fill("2");
+    await page.keyboard.press("Enter");
+    await row("again").filter({ hasText: "loop_guard · before a call" }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "hook-add");
+  });
+
+  await check("a hook is changed and deleted in the panel, also for a reload", async () => {
+    await byId(row("again"), "hook-edit").click();
+    await byId(page, "hook-of").selectOption("main");
+    await byId(page, "hook-options.times").press("Escape");
+    await row("again").filter({ hasNotText: "only the main agent" }).waitFor();
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "hook-edit");
+    await byId(row("again"), "hook-edit").click();
+    assertEqual(await byId(page, "hook-options.times").inputValue(), "2", "the option");
+    await byId(page, "hook-of").selectOption("main");
+    await byId(page, "hook-save").click();
+    await row("again").filter({ hasText: "only the main agent" }).waitFor();
+    await byId(row("reader"), "hook-delete").click();
+    await page.getByRole("group", { name: "Delete reader?" }).waitFor();
+    await page.keyboard.press("Enter");
+    await row("reader").waitFor({ state: "detached" });
+    await page.reload();
+    await settled(page);
+    await byId(page, "agents-toggle").click();
+    await row("again").filter({ hasText: "only the main agent" }).waitFor();
+    const names = await byId(page, "hook").evaluateAll((all) => all.map(({ dataset }) => dataset.hook));
+    assertEqual(names, ["sums", "again"], "the hooks after a reload");
   });
 
   await quiet("hooks", notes);

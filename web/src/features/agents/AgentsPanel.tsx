@@ -1,4 +1,5 @@
-// The panel in which a person reads the agents of the open chat, talks to one, ends it, saves it and restores it.
+// The panel in which a person reads the agents of the open chat, talks to one, ends it, saves it and restores it,
+// and the hooks that watch them.
 
 import { useEffect } from "react";
 import { BackIcon, ChevronIcon } from "../../components/Icons";
@@ -12,6 +13,7 @@ import type { AgentSummary } from "../../wire.generated";
 import { choice, NOTHING, talkTo, turnOn } from "./choice";
 import { words as names } from "./en";
 import { agentsOf, type AgentsOfTurn } from "./knowledge";
+import { Hooks } from "./hooks/Hooks";
 import { Agent } from "./panel/Agent";
 import { agents } from "./panel/agents";
 import { words } from "./panel/en";
@@ -54,6 +56,7 @@ export function AgentsPanel({ chat, threadId, onClose }: PanelProps) {
             {threadId === null ? words.noChat : phase === "ready" && kept.length === 0 && Object.keys(states).length === 0 && words.none}
           </p>
           {phase === "ready" && <Restore />}
+          {threadId !== null && <Hooks threadId={threadId} />}
         </>
       )}
     </Side>

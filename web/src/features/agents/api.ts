@@ -1,7 +1,7 @@
-// The routes of a thread's agents.
+// The routes of a thread's agents and hooks.
 
 import { request, requestJson } from "../../api/http";
-import type { AgentList, AgentRounds, AgentSummary } from "../../wire.generated";
+import type { AgentList, AgentRounds, AgentSummary, Hook, HookList, NewHook } from "../../wire.generated";
 
 /** An agent with all that it remembers; the page changes its name alone. */
 export type Dump = { name: string } & Record<string, unknown>;
@@ -30,4 +30,21 @@ export async function restoreAgent(threadId: string, dump: Dump): Promise<AgentS
 
 export async function endAgent(threadId: string, name: string): Promise<void> {
   await request(addressOf(threadId, name), { method: "DELETE" });
+}
+
+function hookAddressOf(threadId: string, name: string): string {
+  return `/api/threads/${threadId}/hooks/${encodeURIComponent(name)}`;
+}
+
+export function listHooks(threadId: string): Promise<HookList> {
+  return requestJson<HookList>(`/api/threads/${threadId}/hooks`);
+}
+
+/** Puts a hook in place of the one with its name, or behind all. */
+export function putHook(threadId: string, name: string, hook: NewHook): Promise<Hook> {
+  return requestJson<Hook>(hookAddressOf(threadId, name), { method: "PUT", body: hook });
+}
+
+export async function deleteHook(threadId: string, name: string): Promise<void> {
+  await request(hookAddressOf(threadId, name), { method: "DELETE" });
 }

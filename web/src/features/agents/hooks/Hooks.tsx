@@ -1,0 +1,115 @@
+// The hooks of the open chat, in the panel of agents: listed, added, changed and deleted.
+
+import { useEffect, useRef, useState } from "react";
+import { Confirm } from "../../../components/Confirm";
+import { ChevronIcon, CloseIcon, PlusIcon } from "../../../components/Icons";
+import { Problem } from "../../../components/PagedList";
+import { en } from "../../../en";
+import { useStore } from "../../../state/store";
+import type { Hook } from "../../../wire.generated";
+import { words } from "./en";
+import { HookForm } from "./HookForm";
+import { hooks } from "./hooks";
+import { draftOf, NEW } from "./rules";
+
+export function Hooks({ threadId }: { threadId: string }) {
+  const { phase, hooks: kept, operators, problem } = useStore(hooks.desk);
+  useEffect(() => void hooks.show(threadId), [threadId]);
+  return (
+    <section className="hooks" aria-labelledby="hooks-title" data-testid="hooks">
+      <h3 id="hooks-title">{words.title}</h3>
+      <p className="side-note">{words.lead}</p>
+      <Problem words={problem} onRetry={phase === "failed" ? () => void hooks.show(threadId) : null} />
+      <ul aria-label={words.list}>
+        {kept.map((hook) => (
+          <Row key={hook.name} hook={hook} />
+        ))}
+      </ul>
+      <p className="side-note" role="status">
+        {phase === "loading" && en.common.loading}
+        {phase === "ready" && kept.length === 0 && words.none}
+      </p>
+      {phase === "ready" && <Add key={threadId} />}
+      {operators.length > 0 && <Operators list={operators} />}
+    </section>
+  );
+}
+
+function Row({ hook }: { hook: Hook }) {
+  const { open, button, show, hide } = useForm();
+  return (
+    <li className="row" data-testid="hook" data-hook={hook.name}>
+      {open ? (
+        <HookForm label={words.edit(hook.name)} begun={draftOf(hook)} isNew={false} onDone={hide} />
+      ) : (
+        <>
+          <button ref={button} type="button" className="row-open" data-testid="hook-edit" onClick={show}>
+            <Told hook={hook} />
+            <span className="visually-hidden">{words.edit(hook.name)}</span>
+            <ChevronIcon />
+          </button>
+          <Confirm
+            label={words.remove(hook.name)}
+            question={words.removeQuestion(hook.name)}
+            yes={words.yes}
+            testId="hook-delete"
+            act={() => hooks.remove(hook.name)}
+          >
+            <CloseIcon />
+          </Confirm>
+        </>
+      )}
+    </li>
+  );
+}
+
+function Add() {
+  const { open, button, show, hide } = useForm();
+  return open ? (
+    <HookForm label={words.add} begun={NEW} isNew onDone={hide} />
+  ) : (
+    <button ref={button} type="button" className="outline-button hook-add" data-testid="hook-add" onClick={show}>
+      <PlusIcon />
+      {words.add}
+    </button>
+  );
+}
+
+function Operators({ list }: { list: readonly Hook[] }) {
+  return (
+    <>
+      <p className="side-note">
+        {words.operators}. {words.operatorsNote}
+      </p>
+      <ul aria-label={words.operators}>
+        {list.map((hook) => (
+          <li key={hook.name} className="row" data-testid="operators-hook">
+            <Told hook={hook} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Told({ hook: { name, builtin, on, of } }: { hook: Hook }) {
+  const told = [builtin ?? words.byModel, words.points[on], ...(of === "main" ? [words.mainOnly] : [])];
+  return (
+    <span className="row-words">
+      <span className="row-name">{name}</span>
+      <span className="row-more">{told.join(" · ")}</span>
+    </span>
+  );
+}
+
+/** A form in place of its button, which takes the focus back when the form closes. */
+function useForm() {
+  const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const was = useRef(false);
+  useEffect(() => {
+    if (was.current && !open) button.current?.focus();
+    was.current = open;
+  }, [open]);
+  return { open, button, show: () => setOpen(true), hide: () => setOpen(false) };
+}
