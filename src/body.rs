@@ -51,7 +51,9 @@ pub const fn json<T: InJson>() -> Body {
 
 /// A JSON body of this type, of at most so many bytes.
 pub const fn json_of<T: InJson>(most: usize) -> Body {
-    Body::Json(JsonType { most, ..T::TYPE })
+    let mut json = T::TYPE;
+    json.most = most;
+    Body::Json(json)
 }
 
 /// A JSON body of this type, or none.
