@@ -5,7 +5,7 @@ import { en } from "../../../en";
 import type { HookPoint, HookReach } from "../../../wire.generated";
 import { words } from "./en";
 import { hooks, type Refused } from "./hooks";
-import { BY_MODEL, ruleOf, RULES, withRule, type Draft } from "./rules";
+import { BY_MODEL, REACHES, ruleOf, RULES, withRule, type Draft } from "./rules";
 
 interface Props {
   label: string;
@@ -131,7 +131,7 @@ function Controls({ draft, isNew, refused, change }: ControlsProps) {
         </Control>
       )}
       <Control label={words.of} {...of("of")}>
-        {(common) => <Choice common={common} names={words.reach} only={["all", "main"]} value={draft.of} change={(value) => change({ of: value as HookReach })} />}
+        {(common) => <Choice common={common} names={words.reach} only={REACHES} value={draft.of} change={(value) => change({ of: value as HookReach })} />}
       </Control>
     </>
   );

@@ -9,6 +9,7 @@ interface Rule {
 }
 
 export const POINTS: readonly HookPoint[] = ["action", "input", "result"];
+export const REACHES: readonly HookReach[] = ["all", "main"];
 
 export const RULES: Readonly<Record<string, Rule>> = {
   planning_mode: { points: ["action"], options: { until: "text" } },
