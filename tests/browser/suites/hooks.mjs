@@ -111,7 +111,8 @@ export async function hooks(browser) {
     assertEqual(await byId(page, "hook-options.times").inputValue(), "2", "the option");
     await byId(page, "hook-of").selectOption("main");
     await byId(page, "hook-save").click();
-    await row("again").filter({ hasText: "only the main agent" }).waitFor();
+    // The form has these words as well.
+    await byId(row("again"), "hook-edit").filter({ hasText: "only the main agent" }).waitFor();
     await byId(row("reader"), "hook-delete").click();
     await page.getByRole("group", { name: "Delete reader?" }).waitFor();
     await page.keyboard.press("Enter");

@@ -102,13 +102,15 @@ function Told({ hook: { name, builtin, on, of } }: { hook: Hook }) {
   );
 }
 
-/** A form in place of its button, which takes the focus back when the form closes. */
+/** A form in place of its button, which takes the focus back when the form closes with it. */
 function useForm() {
   const [open, setOpen] = useState(false);
   const button = useRef<HTMLButtonElement>(null);
   const was = useRef(false);
   useEffect(() => {
-    if (was.current && !open) button.current?.focus();
+    // A person who went elsewhere while the form was saved stays there.
+    const isLost = document.activeElement === null || document.activeElement === document.body;
+    if (was.current && !open && isLost) button.current?.focus();
     was.current = open;
   }, [open]);
   return { open, button, show: () => setOpen(true), hide: () => setOpen(false) };
