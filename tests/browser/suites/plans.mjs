@@ -138,11 +138,13 @@ async function drafts(page, notes) {
   const seen = async () => [await checklist(page), await byId(page, "plan").last().locator(".prose").first().innerText(), await ask.count()];
   /** Decides by a button; the message gets the marker of the model's script. */
   const decide = async (act, says, change = null) => {
-    await page.route("**/api/chat", (route) => {
+    // The page tells of a request before its route runs, so the end of the route is what to wait for.
+    const { promise: sent, resolve } = Promise.withResolvers();
+    await page.route("**/api/chat", async (route) => {
       const body = JSON.parse(route.request().postData());
-      return route.continue({ postData: JSON.stringify({ ...body, content: `${body.content} ${says}` }) });
+      await route.continue({ postData: JSON.stringify({ ...body, content: `${body.content} ${says}` }) });
+      resolve();
     });
-    const sent = page.waitForRequest("**/api/chat");
     await byId(ask, `plan-${act}`).click();
     if (change !== null) {
       await byId(ask, "plan-change-text").fill(change);
