@@ -1,7 +1,7 @@
 //! The answers of the routes of files and workspaces.
 
 use serde_json::json;
-use wire::protocol::{ErrorCode, FileEntry, FileList, WorkspaceList};
+use wire::protocol::{ErrorCode, FileEntry, FileList, FileVersionList, WorkspaceList};
 
 use super::contract::{Content, Contract, Parameter, header};
 use crate::router::FilesRoute as Route;
@@ -15,12 +15,14 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::File { .. } => row.in_thread().gives_file(),
         Route::PutFile { .. } => row.in_thread().writes_file(),
         Route::DeleteFile { .. } => row.in_thread().deletes_file(),
+        Route::FileVersions { .. } => row.in_thread().gives::<FileVersionList>(200),
         Route::Workspaces => row.gives::<WorkspaceList>(200),
         Route::DeleteWorkspace { .. } => row.in_workspace().gives_nothing("It has no files."),
         Route::WorkspaceFiles { .. } => row.in_workspace().gives::<FileList>(200),
         Route::WorkspaceFile { .. } => row.in_workspace().gives_file(),
         Route::PutWorkspaceFile { .. } => row.in_workspace().writes_file(),
         Route::DeleteWorkspaceFile { .. } => row.in_workspace().deletes_file(),
+        Route::WorkspaceFileVersions { .. } => row.in_workspace().gives::<FileVersionList>(200),
     }
 }
 
@@ -32,7 +34,9 @@ impl Contract {
 
     /// A file of a workspace.
     fn gives_file(self) -> Self {
-        self.answers(200, "The file.", Some(Content::Bytes))
+        let version = "The id of an earlier version, which comes in place of the present one. Empty is the same as none.";
+        self.query(Parameter::text("version", version))
+            .answers(200, "The file.", Some(Content::Bytes))
             .with_etag()
             .refuses(&[ErrorCode::InvalidRequest, ErrorCode::FileNotFound])
     }

@@ -213,9 +213,12 @@ routes! {
         Put "/api/threads/{}/files/{*}" => PutFile(id, path), Needs(Write), Body::File;
         /// Deletes a file.
         Delete "/api/threads/{}/files/{*}" => DeleteFile(id, path), Needs(Write), Nothing;
+        /// Lists the earlier versions of the files of a thread's workspace, the last replaced one first. Files that are
+        /// deleted have versions too.
+        Get "/api/threads/{}/file-versions" => FileVersions(id), Needs(Read), Nothing;
         /// Lists the user's named workspaces that contain files, by name.
         Get "/api/workspaces" => Workspaces, Needs(Read), Nothing;
-        /// Deletes all files of a named workspace. The next file creates the workspace again.
+        /// Deletes all files of a named workspace, and their earlier versions. The next file creates the workspace again.
         Delete "/api/workspaces/{}" => DeleteWorkspace(workspace), Needs(Write), Nothing;
         /// Lists the files of a named workspace, by path.
         Get "/api/workspaces/{}/files" => WorkspaceFiles(workspace), Needs(Read), Nothing;
@@ -226,6 +229,8 @@ routes! {
         Put "/api/workspaces/{}/files/{*}" => PutWorkspaceFile(workspace, path), Needs(Write), Body::File;
         /// Deletes a file of a named workspace.
         Delete "/api/workspaces/{}/files/{*}" => DeleteWorkspaceFile(workspace, path), Needs(Write), Nothing;
+        /// Lists the earlier versions of the files of a named workspace, the last replaced one first.
+        Get "/api/workspaces/{}/file-versions" => WorkspaceFileVersions(workspace), Needs(Read), Nothing;
     }
 
     feature "projects" => Projects(ProjectsRoute) {

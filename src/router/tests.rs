@@ -111,12 +111,14 @@ fn of_files() -> Vec<(&'static str, &'static str, Route<'static>)> {
         ("GET", "/api/threads/t/files/notes/a%20b.md", R::File { id, path: "notes/a%20b.md" }),
         ("PUT", "/api/threads/t/files/notes/a%20b.md", R::PutFile { id, path: "notes/a%20b.md" }),
         ("DELETE", "/api/threads/t/files/notes/a%20b.md", R::DeleteFile { id, path: "notes/a%20b.md" }),
+        ("GET", "/api/threads/t/file-versions", R::FileVersions { id }),
         ("GET", "/api/workspaces", R::Workspaces),
         ("DELETE", "/api/workspaces/shared", R::DeleteWorkspace { workspace }),
         ("GET", "/api/workspaces/shared/files", R::WorkspaceFiles { workspace }),
         ("GET", "/api/workspaces/shared/files/a/b", R::WorkspaceFile { workspace, path: "a/b" }),
         ("PUT", "/api/workspaces/shared/files/a/b", R::PutWorkspaceFile { workspace, path: "a/b" }),
         ("DELETE", "/api/workspaces/shared/files/a/b", R::DeleteWorkspaceFile { workspace, path: "a/b" }),
+        ("GET", "/api/workspaces/shared/file-versions", R::WorkspaceFileVersions { workspace }),
     ];
     of_files.map(|(method, path, route)| (method, path, Route::Files(route))).into()
 }

@@ -1,12 +1,14 @@
 //! The files of a workspace, a thread's own or a named one. The agent's tools work on the same files.
 
+use features::files::history::{self, Version};
 use features::files::store::R2Files;
 use features::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use features::files::{MAX_FILE_BYTES, path, room};
 use platform::quota::Stored;
 use uuid::Uuid;
 use wire::protocol::{
-    ApiError, ErrorCode, FileEntry, FileList, Owner, ThreadCommand, WorkspaceList, check_workspace,
+    ApiError, ErrorCode, FileEntry, FileList, FileVersion, FileVersionList, Owner, ThreadCommand,
+    WorkspaceList, check_workspace,
 };
 
 use super::threads;
@@ -48,6 +50,7 @@ pub async fn answer(
         FilesRoute::File { id, path } => get(call, owner, OfThread(id), path).await,
         FilesRoute::PutFile { id, path } => put(call, owner, OfThread(id), path, body).await,
         FilesRoute::DeleteFile { id, path } => delete(call, owner, OfThread(id), path).await,
+        FilesRoute::FileVersions { id } => versions(call, owner, OfThread(id)).await,
         FilesRoute::Workspaces => workspaces(call, &owner).await,
         FilesRoute::DeleteWorkspace { workspace } => delete_workspace(call, owner, workspace).await,
         FilesRoute::WorkspaceFiles { workspace } => list(call, owner, Named(workspace)).await,
@@ -58,6 +61,7 @@ pub async fn answer(
         FilesRoute::DeleteWorkspaceFile { workspace, path } => {
             delete(call, owner, Named(workspace), path).await
         }
+        FilesRoute::WorkspaceFileVersions { workspace } => versions(call, owner, Named(workspace)).await,
     }
 }
 
@@ -77,8 +81,28 @@ async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answe
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
-    workspace.files.delete_all(&workspace.root).await.map_err(unreachable)?;
+    for prefix in [&workspace.root, &history::folder(&workspace.root)] {
+        workspace.files.delete_all(prefix).await.map_err(unreachable)?;
+    }
     Ok(Reply::empty().into())
+}
+
+/// `GET …/file-versions`: the earlier versions of all files, deleted ones included.
+async fn versions(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
+    let Workspace { files, root } = match Workspace::of(call, owner, name).await? {
+        Ok(workspace) => workspace,
+        Err(refusal) => return Ok(refusal),
+    };
+    let versions = history::list(&files, &root).await.map_err(unreachable)?.into_iter();
+    let told = |Version { id, path, bytes, written_at, replaced_at, written_by }| FileVersion {
+        id,
+        path,
+        bytes,
+        written_at,
+        replaced_at,
+        written_by,
+    };
+    Ok(Reply::json(200, &FileVersionList { versions: versions.map(told).collect() }).into())
 }
 
 /// `GET …/files`: all of them, in the order of their paths.
@@ -97,15 +121,22 @@ async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answ
     Ok(Reply::json(200, &FileList { files: files.into_iter().map(entry).collect() }).into())
 }
 
-/// `GET …/files/{path}`: the file as it is stored. A browser saves it, and never shows it as a page of this origin.
+/// `GET …/files/{path}`: the file as it is stored, or the earlier version that the query names. A browser saves it, and
+/// never shows it as a page of this origin.
 async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
-    let found = workspace.files.read(&workspace.key(&path), MAX_FILE_BYTES).await.map_err(unreachable)?;
-    let Some((info, Some(body))) = found else { return Err(not_found()) };
+    // An id has no character that a query encodes.
+    let wanted = call.query().split('&').find_map(|pair| pair.strip_prefix("version="));
+    let Workspace { files, root } = &workspace;
+    let found = match wanted.filter(|id| !id.is_empty()) {
+        Some(id) => history::read(files, root, &path, id).await,
+        None => files.read(&workspace.key(&path), MAX_FILE_BYTES).await,
+    };
+    let Some((info, Some(body))) = found.map_err(unreachable)? else { return Err(not_found()) };
     let last = path.rsplit('/').next().unwrap_or_default();
     let reply = Reply::bytes(200, "application/octet-stream", body)
         .with("content-disposition", format!("attachment; filename*=UTF-8''{}", paths::encoded(last)))
@@ -129,11 +160,10 @@ async fn put(
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
-    let key = workspace.key(&path);
     let bytes = body.len() as u64;
     let need = Stored { bytes, embeddings: 0 };
     upload.reserve(call, need).await?;
-    let written = write(&workspace, &key, body, only_if).await;
+    let written = write(&workspace, &path, body, only_if).await;
     let stored = matches!(written, Ok(Written::Version(_)));
     upload.settle(call, if stored { need } else { Stored::default() });
     match written? {
@@ -148,11 +178,16 @@ async fn put(
     }
 }
 
-async fn write(workspace: &Workspace, key: &str, body: Vec<u8>, only_if: OnlyIf) -> Result<Written, Failure> {
+async fn write(
+    workspace: &Workspace,
+    path: &str,
+    body: Vec<u8>,
+    only_if: OnlyIf,
+) -> Result<Written, Failure> {
     let Workspace { files, root } = workspace;
-    let room = room(files, root, key, body.len()).await.map_err(unreachable)?;
+    let room = room(files, root, &workspace.key(path), body.len()).await.map_err(unreachable)?;
     room.map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
-    files.write(key, body, only_if, UPLOAD).await.map_err(unreachable)
+    history::write(files, root, path, body, only_if, UPLOAD).await.map_err(unreachable)
 }
 
 /// `DELETE …/files/{path}`.
@@ -162,11 +197,9 @@ async fn delete(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) 
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
-    let key = workspace.key(&path);
-    if workspace.files.read(&key, 0).await.map_err(unreachable)?.is_none() {
-        return Err(not_found());
-    }
-    workspace.files.delete(&key).await.map_err(unreachable)?;
+    let Workspace { files, root } = &workspace;
+    let found = files.read(&workspace.key(&path), MAX_FILE_BYTES).await.map_err(unreachable)?;
+    history::delete(files, root, &path, found.ok_or_else(not_found)?).await.map_err(unreachable)?;
     Ok(Reply::empty().into())
 }
 

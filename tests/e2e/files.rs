@@ -232,14 +232,90 @@ async fn files_go_with_their_thread() {
     let case = Case::new().await;
     let thread = thread(&case).await;
     put(&case.client, &thread, "a", "1").await.expect(200).await;
-    let kept =
-        || async { stored::r2_keys().await.iter().filter(|key| key.ends_with("/a-file-that-goes")).count() };
+    let kept = || async { stored::r2_keys().await.iter().filter(|key| key.contains("-that-goes")).count() };
     put(&case.client, &thread, "a-file-that-goes", "1").await.expect(200).await;
+    put(&case.client, &thread, "a-version-that-goes", "1").await.expect(200).await;
+    put(&case.client, &thread, "a-version-that-goes", "2").await.expect(200).await;
     let before = kept().await;
-    assert_eq!(before, 1, "it is there before");
+    assert_eq!(before, 3, "both files and the version are there before");
     case.client.delete(&thread).await;
     assert_problem(case.client.get(&url(&thread, "a")).await, 404, "thread_not_found", None).await;
     stored::eventually("its files have left R2", || async { (kept().await == 0).then_some(()) }).await;
+}
+
+/// The path, the content and the writer of each earlier version at this address, the last replaced one first.
+async fn versions(client: &Client, workspace: &str) -> Vec<(String, String, Value)> {
+    let list = client.read(&format!("{workspace}/file-versions")).await;
+    let mut told = Vec::new();
+    for version in list["versions"].as_array().unwrap_or_else(|| panic!("no versions: {list}")) {
+        let text = |member: &str| version[member].as_str().unwrap_or_default().to_owned();
+        let file = format!("{workspace}/files/{}?version={}", text("path"), text("id"));
+        let content = client.get(&file).await.expect(200).await.text().await;
+        assert_eq!(version["bytes"], content.len());
+        assert!(version["written_at"].as_u64() <= version["replaced_at"].as_u64(), "{version}");
+        told.push((text("path"), content, version["written_by"].clone()));
+    }
+    told
+}
+
+// Issue 19, item 2: a content that is replaced or deleted stays, with the call that wrote it.
+#[tokio::test]
+async fn what_is_replaced_or_deleted_stays_as_a_version() {
+    let case = Case::new().await;
+    let delete = ("delete_file", json!({ "path": "b" }));
+    let steps = [
+        calls([write("a", "one"), write("b", "gone")]),
+        calls([edit("a", "one", "two"), delete]),
+        text("Done."),
+    ];
+    case.script("work", steps).await;
+    let events = case.chat("work").await;
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    let wrote = |path: &str| -> Value {
+        let is_it = |event: &&espalier_test_support::sse::Event| {
+            event.is("tool_call_update", &[("status", "start"), ("name", "write_file")])
+                && event.data["args"]["path"] == path
+        };
+        let call = events.iter().find(is_it).unwrap_or_else(|| panic!("no call wrote {path}"));
+        call.data["tool_call_id"].clone()
+    };
+    let workspace = format!("/api/threads/{thread}");
+    let version = |path: &str, content: &str, writer: Value| (path.to_owned(), content.to_owned(), writer);
+    let of_turn = [version("b", "gone", wrote("b")), version("a", "one", wrote("a"))];
+    assert_eq!(versions(&case.client, &workspace).await, of_turn);
+    // What people replace stays as well, without a condition, with one, and with a deletion.
+    put(&case.client, &thread, "c", "1").await.expect(200).await;
+    let etag = put(&case.client, &thread, "c", "2").await.expect(200).await.header("etag").to_owned();
+    put(&case.client.with("if-match", &etag), &thread, "c", "3").await.expect(200).await;
+    put(&case.client, &thread, "c", "3").await.expect(200).await;
+    case.client.send("DELETE", &url(&thread, "c"), "").await.expect(204).await;
+    let uploads = ["3", "2", "1"].map(|content| version("c", content, json!("upload")));
+    assert_eq!(versions(&case.client, &workspace).await, [uploads.as_slice(), &of_turn].concat());
+    assert_eq!(paths(&case.client, &thread).await, ["a"]);
+    for unknown in ["0000000000000-none", "..%2Fa", "a:b", "%00"] {
+        let file = format!("{}?version={unknown}", url(&thread, "a"));
+        assert_problem(case.client.get(&file).await, 404, "file_not_found", None).await;
+    }
+}
+
+// A named workspace has versions of its own, which no other user finds, and which go with it.
+#[tokio::test]
+async fn the_versions_of_a_named_workspace_go_with_it() {
+    let (case, other) = (Case::new().await, Case::new().await);
+    let workspace = format!("/api/workspaces/v-{}", new_id());
+    let file = format!("{workspace}/files/a");
+    for content in ["one", "two"] {
+        case.client.send("PUT", &file, content).await.expect(200).await;
+    }
+    let list = case.client.read(&format!("{workspace}/file-versions")).await;
+    let id = list["versions"][0]["id"].as_str().expect("a version").to_owned();
+    let version = format!("{file}?version={id}");
+    assert_eq!(case.client.get(&version).await.expect(200).await.text().await, "one");
+    assert_eq!(versions(&other.client, &workspace).await, []);
+    assert_problem(other.client.get(&version).await, 404, "file_not_found", None).await;
+    case.client.send("DELETE", &workspace, "").await.expect(204).await;
+    assert_eq!(versions(&case.client, &workspace).await, []);
+    assert_problem(case.client.get(&version).await, 404, "file_not_found", None).await;
 }
 
 // Threads of one user that name the same workspace share its files; the same name of another user is another workspace.

@@ -101,6 +101,7 @@ pub fn probes() -> Vec<Probe> {
         ("GET /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
         ("PUT /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
         ("DELETE /api/threads/{}/files/{*}", "/api/threads/{thread}/files/a", NULL),
+        ("GET /api/threads/{}/file-versions", "/api/threads/{thread}/file-versions", NULL),
         ("GET /api/threads/{}/turns/{}/record", "/api/threads/{thread}/turns/{turn}/record", NULL),
         ("GET /api/threads/{}/records", "/api/threads/{thread}/records?limit=10", NULL),
         ("GET /api/projects/{}", "/api/projects/{project}", NULL),

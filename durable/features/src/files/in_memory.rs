@@ -15,6 +15,10 @@ pub struct InMemory {
     written: Cell<u64>,
     /// The storage is down.
     pub is_down: Cell<bool>,
+    /// It goes down after so many writes.
+    pub down_after: Cell<Option<u32>>,
+    /// A file that somebody else writes just before the next write of it.
+    pub meanwhile: RefCell<Option<(String, &'static str)>>,
 }
 
 impl InMemory {
@@ -32,8 +36,13 @@ impl InMemory {
         self.written.set(self.written.get() + 1);
         let version = format!("v{}", self.written.get());
         let bytes = body.len() as u64;
-        let info =
-            FileInfo { key: key.to_owned(), bytes, version: version.clone(), operation, updated_at: 0 };
+        let info = FileInfo {
+            key: key.to_owned(),
+            bytes,
+            version: version.clone(),
+            operation,
+            updated_at: self.written.get(),
+        };
         self.files.borrow_mut().insert(key.to_owned(), (info, body));
         version
     }
@@ -63,21 +72,29 @@ impl Files for InMemory {
         if self.is_down.get() {
             return self.answer(Written::Refused(None));
         }
+        if let Some((_, body)) = self.meanwhile.borrow_mut().take_if(|(other, _)| other == key) {
+            self.put(key, body);
+        }
         let found = self.files.borrow().get(key).map(|(info, _)| info.clone());
         let holds = match &only_if {
             OnlyIf::Absent => found.is_none(),
             OnlyIf::Version(version) => found.as_ref().is_some_and(|info| info.version == *version),
             OnlyIf::Always => true,
         };
-        self.answer(match holds {
+        let written = self.answer(match holds {
             true => Written::Version(self.store(key, body, Some(operation.to_owned()))),
             false => Written::Refused(found),
-        })
+        });
+        if let Some(left) = self.down_after.take() {
+            self.down_after.set(left.checked_sub(1).filter(|left| *left > 0));
+            self.is_down.set(left <= 1);
+        }
+        written
     }
 
-    fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>> {
+    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), FilesError>> {
         if !self.is_down.get() {
-            self.files.borrow_mut().remove(key);
+            self.files.borrow_mut().retain(|key, _| !keys.contains(key));
         }
         self.answer(())
     }

@@ -2,6 +2,7 @@
 //! The policy names the workspace. These tools check at each call that a path stays inside it. A level never overwrites
 //! a file version that it has not read.
 
+pub mod history;
 mod operations;
 pub mod path;
 mod port;

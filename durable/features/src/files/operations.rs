@@ -8,6 +8,7 @@ use super::{
     DeleteArguments, EditArguments, ListArguments, MAX_FILE_BYTES, MAX_FILES, MAX_TOLD_BYTES,
     MAX_WORKSPACE_BYTES, MAX_WORKSPACES, ReadArguments, WriteArguments,
 };
+use crate::files::history;
 use crate::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use crate::marks::{IS_DATA, verbatim};
 use engine::ports::{ToolContext, ToolError};
@@ -139,14 +140,14 @@ impl Workspace {
 
     pub(super) async fn delete(&self, arguments: DeleteArguments) -> Result<String, ToolError> {
         let location = self.location(arguments.path)?;
-        let found = self.files.read(&location.key, 0).await?;
-        if let Some((info, _)) = found {
+        let found = self.files.read(&location.key, MAX_FILE_BYTES).await?;
+        if let Some((info, body)) = found {
             match self.seen.version(&location.path) {
                 Some(Some(version)) if version == info.version => {}
                 Some(_) => return Err(changed(&location)),
                 None => return Err(unread(&location)),
             }
-            self.files.delete(&location.key).await?;
+            history::delete(self.files.as_ref(), &self.root, &location.path, (info, body)).await?;
         }
         // A missing file counts as deleted, so a call repeated after an interruption succeeds.
         self.seen.saw(&location.path, None);
@@ -163,7 +164,9 @@ impl Workspace {
         check_size(text.len())?;
         self.check_room(location, text.len()).await?;
         let was_read = matches!(only_if, OnlyIf::Version(_));
-        let written = self.files.write(&location.key, text.into_bytes(), only_if, &self.operation_id).await?;
+        let (files, body) = (self.files.as_ref(), text.into_bytes());
+        let written =
+            history::write(files, &self.root, &location.path, body, only_if, &self.operation_id).await?;
         let version = match written {
             Written::Version(version) => version,
             Written::Refused(Some(info)) if self.is_ours(&info) => info.version,

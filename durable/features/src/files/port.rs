@@ -18,8 +18,8 @@ pub trait Files {
         only_if: OnlyIf,
         operation: &str,
     ) -> LocalBoxFuture<'static, Result<Written, FilesError>>;
-    /// Deletes a file if it exists.
-    fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>>;
+    /// Deletes the files that exist, at most a thousand.
+    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), FilesError>>;
     /// The first thousand files with this prefix, sorted by key.
     fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>>;
     /// The first thousand folders directly below a folder, sorted.

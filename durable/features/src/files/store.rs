@@ -97,9 +97,9 @@ impl Files for R2Files {
         .boxed_local()
     }
 
-    fn delete(&self, key: &str) -> LocalBoxFuture<'static, Result<(), FilesError>> {
-        let (bucket, key) = (self.0.clone(), key.to_owned());
-        async move { bucket.delete(key).await.map_err(failed) }.boxed_local()
+    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), FilesError>> {
+        let bucket = self.0.clone();
+        async move { bucket.delete_multiple(keys).await.map_err(failed) }.boxed_local()
     }
 
     fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>> {

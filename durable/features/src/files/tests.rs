@@ -1,3 +1,5 @@
+mod history;
+
 use std::rc::Rc;
 
 use futures::FutureExt;

@@ -15,7 +15,7 @@ use engine::ports::ToolError;
 use engine::toolbelt::ToolPolicy;
 use features::Resources;
 use features::files::store::R2Files;
-use features::files::{Files, FilesError};
+use features::files::{Files, FilesError, history};
 use wire::protocol::{ApiError, Owner};
 
 /// The largest template: the longest instructions, and a head above them.
@@ -70,7 +70,9 @@ pub async fn delete_of_threads(env: &Env, rows: &[Outgoing]) -> Result<(), Store
     let roots: BTreeSet<&str> = roots.collect();
     let Some(files) = R2Files::new(env) else { return Ok(()) };
     for root in roots {
-        files.delete_all(root).await.map_err(|FilesError(error)| StoreError(format!("R2: {error}")))?;
+        for prefix in [root, &history::folder(root)] {
+            files.delete_all(prefix).await.map_err(|FilesError(error)| StoreError(format!("R2: {error}")))?;
+        }
     }
     Ok(())
 }

@@ -212,6 +212,31 @@ pub struct FileEntry {
     pub version: String,
 }
 
+/// An earlier content of a file: a write replaced it, or a deletion removed it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct FileVersion {
+    /// For the parameter `version` of the file's route.
+    pub id: String,
+    pub path: String,
+    pub bytes: u64,
+    /// When this content was written, in milliseconds since 1970.
+    pub written_at: u64,
+    /// When it was replaced or deleted, in milliseconds since 1970.
+    pub replaced_at: u64,
+    /// The id of the tool call that wrote it, or `upload`; null where the service does not know.
+    pub written_by: Option<String>,
+}
+
+/// The earlier contents of a workspace's files, the last replaced one first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct FileVersionList {
+    pub versions: Vec<FileVersion>,
+}
+
 /// The files of a workspace, in the order of their paths.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -53,9 +53,9 @@ pub use knowledge::{
     Passage, PassageList, line,
 };
 pub use message::{
-    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, LeftUndone, MessageList, ReachedLimit, Role,
-    SentContent, StandingApproval, StopNote, StoredMessage, Taken, ThreadDetail, ThreadList, ThreadSummary,
-    TurnVersion, WorkspaceList,
+    ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, FileVersion, FileVersionList, LeftUndone,
+    MessageList, ReachedLimit, Role, SentContent, StandingApproval, StopNote, StoredMessage, Taken,
+    ThreadDetail, ThreadList, ThreadSummary, TurnVersion, WorkspaceList,
 };
 pub use part::{CUT_MARK, DETAIL_CHARS, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};

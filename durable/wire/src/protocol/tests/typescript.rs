@@ -77,6 +77,8 @@ fn the_page_has_the_wires_types() {
         SentContent,
         FileEntry,
         FileList,
+        FileVersion,
+        FileVersionList,
         ThreadSummary,
         ThreadList,
         ThreadDetail,
