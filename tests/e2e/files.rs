@@ -3,7 +3,7 @@
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
-use espalier_test_support::{Case, Client, Value, call, calls, json, new_id, stored, text};
+use espalier_test_support::{Case, Client, Event, Value, call, calls, json, new_id, stored, text};
 
 fn read(path: &str) -> espalier_test_support::Step {
     call("read_file", json!({ "path": path }))
@@ -272,7 +272,7 @@ async fn what_is_replaced_or_deleted_stays_as_a_version() {
     let events = case.chat("work").await;
     let thread = first(&events, "session").text("thread_id").to_owned();
     let wrote = |path: &str| -> Value {
-        let is_it = |event: &&espalier_test_support::sse::Event| {
+        let is_it = |event: &&Event| {
             event.is("tool_call_update", &[("status", "start"), ("name", "write_file")])
                 && event.data["args"]["path"] == path
         };

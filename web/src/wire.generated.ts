@@ -725,6 +725,32 @@ version: string, };
 export type FileList = { files: Array<FileEntry>, };
 
 /**
+ * An earlier content of a file: a write replaced it, or a deletion removed it.
+ */
+export type FileVersion = { 
+/**
+ * For the parameter `version` of the file's route.
+ */
+id: string, path: string, bytes: number, 
+/**
+ * When this content was written, in milliseconds since 1970.
+ */
+written_at: number, 
+/**
+ * When it was replaced or deleted, in milliseconds since 1970.
+ */
+replaced_at: number, 
+/**
+ * The id of the tool call that wrote it, or `upload`; null where the service does not know.
+ */
+written_by: string | null, };
+
+/**
+ * The earlier contents of a workspace's files, the last replaced one first.
+ */
+export type FileVersionList = { versions: Array<FileVersion>, };
+
+/**
  * A thread as the list shows it.
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 

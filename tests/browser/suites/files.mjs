@@ -121,6 +121,37 @@ export async function files(browser) {
     assertEqual(notes.deletions, before + 1, "the deletions in the service");
   });
 
+  await check("an earlier version can be read and restored, and a deleted file comes back", async () => {
+    const versions = byId(page, "file-version");
+    const preview = byId(page, "preview");
+    await byId(row("a b.txt"), "file-open").click();
+    await preview.filter({ hasText: "changed" }).waitFor();
+    await versions.filter({ hasText: "added by you" }).waitFor();
+    assertEqual(await versions.count(), 1, "the earlier versions");
+    await byId(versions, "version-open").click();
+    await preview.filter({ hasText: "one" }).waitFor();
+    await byId(page, "version-note").filter({ hasText: "An earlier version" }).waitFor();
+    await clean(page, "an earlier version");
+    await shot(page, "file-versions");
+    await byId(page, "version-present").click();
+    await preview.filter({ hasText: "changed" }).waitFor();
+    await byId(versions, "version-restore").click();
+    await byId(page, "confirm").click();
+    await preview.filter({ hasText: "one" }).waitFor();
+    await versions.nth(1).waitFor();
+    await byId(page, "files-back").click();
+    assertEqual((await saved("a b.txt"))[1], "one", "the restored file");
+    await byId(page, "files-deleted").locator("summary").click();
+    const gone = page.locator('[data-testid="file-version"][data-path="dropped.md"]');
+    await gone.waitFor();
+    await clean(page, "the list of deleted files");
+    await byId(gone, "version-restore").click();
+    await byId(page, "confirm").click();
+    await page.getByRole("heading", { name: "dropped.md" }).waitFor();
+    await byId(page, "files-back").click();
+    assertEqual(await saved("dropped.md"), ["dropped.md", "three"], "the file that came back");
+  });
+
   await check("a refused file shows the next step", async () => {
     const refused = page.locator('[data-testid="upload-row"][data-state="refused"]');
     await byId(page, "upload-input").setInputFiles([text("large.bin", "x".repeat(1_048_577))]);

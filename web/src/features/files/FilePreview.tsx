@@ -4,12 +4,17 @@ import { BackIcon, SaveIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
 import { Problem } from "../../components/PagedList";
 import { en } from "../../en";
+import { useStore } from "../../state/store";
+import { agoText } from "../../turn/measures";
 import { words } from "./panel/en";
 import type { Preview } from "./preview";
+import { Versions } from "./Versions";
 import { workspace, type Opened } from "./workspace";
 
 export function FilePreview({ opened }: { opened: Opened }) {
-  const { file, preview, problem } = opened;
+  const { file, version, preview, problem } = opened;
+  const { files } = useStore(workspace.store);
+  const present = files.find(({ path }) => path === file.path);
   return (
     <>
       <div className="preview-head">
@@ -17,12 +22,22 @@ export function FilePreview({ opened }: { opened: Opened }) {
           <BackIcon />
           {words.all}
         </button>
-        <button type="button" className="icon-button small" title={words.download} onClick={() => void workspace.download(file)}>
+        <button type="button" className="icon-button small" title={words.download} onClick={() => void workspace.download(file, version)}>
           <SaveIcon />
           <span className="visually-hidden">{words.downloadPart(file.path)}</span>
         </button>
       </div>
-      <Problem words={problem} onRetry={() => void workspace.open(file)} />
+      {version && (
+        <p className="side-note version-note" data-testid="version-note">
+          {words.atVersion(agoText(version.replaced_at, Date.now()))}{" "}
+          {present && (
+            <button type="button" className="link-button" data-testid="version-present" onClick={() => void workspace.open(present)}>
+              {words.present}
+            </button>
+          )}
+        </p>
+      )}
+      <Problem words={problem} onRetry={() => void workspace.open(file, version)} />
       {preview === null ? (
         problem === null && (
           <p className="side-note" role="status">
@@ -34,6 +49,7 @@ export function FilePreview({ opened }: { opened: Opened }) {
           <Body preview={preview} name={file.path} />
         </div>
       )}
+      <Versions file={file} />
     </>
   );
 }

@@ -14,6 +14,7 @@ import type { FileEntry } from "../../wire.generated";
 import { words as names } from "./en";
 import { words } from "./panel/en";
 import { FilePreview } from "./FilePreview";
+import { Deleted } from "./Versions";
 import { workspace, type Upload } from "./workspace";
 import "./files.css";
 
@@ -58,6 +59,7 @@ function List({ threadId }: { threadId: string | null }) {
             {phase === "loading" && en.common.loading}
             {phase === "ready" && sumOf(files)}
           </p>
+          <Deleted files={files} />
         </>
       )}
     </>

@@ -200,3 +200,48 @@ it("shows the open file, reads it again in its new version, and goes back when i
   await workspace.load();
   expect(opened()).toBeNull();
 });
+
+const version = (path: string, id: string) => ({ id, path, bytes: 1, written_at: 1, replaced_at: 2, written_by: "upload" });
+
+it("restores an earlier version over the present one that the person has seen", async () => {
+  const { workspace } = await shown();
+  const usual = answer;
+  answer = (asked) => {
+    if (asked.line === "GET /api/threads/T/file-versions") return Response.json({ versions: [version("a.txt", "1-x")] });
+    if (asked.line.startsWith("GET /api/threads/T/files/")) return new Response("old");
+    return usual(asked);
+  };
+  await workspace.loadVersions();
+  const [earlier] = workspace.store.get().versions ?? [];
+  await workspace.openVersion(earlier!);
+  expect(workspace.store.get().opened).toMatchObject({ version: { id: "1-x" }, preview: { kind: "text", text: "old" } });
+  requests = [];
+  await workspace.restore(earlier!);
+  expect(requests.map(({ line, headers }) => [line, headers["if-match"]])).toEqual([
+    ["GET /api/threads/T/files/a.txt?version=1-x", undefined],
+    ["PUT /api/threads/T/files/a.txt", '"v1"'],
+    ["GET /api/threads/T/files/a.txt", undefined],
+    ["GET /api/threads/T/file-versions", undefined],
+  ]);
+  expect(workspace.store.get().opened).toMatchObject({ file: { version: "v9" }, version: null });
+  requests = [];
+  await workspace.restore(version("gone.md", "2-y"));
+  expect(requests[1]?.headers["if-none-match"]).toBe("*");
+});
+
+it("says that a file has changed, and keeps the version that is open", async () => {
+  const { workspace } = await shown();
+  const usual = answer;
+  answer = (asked) => {
+    if (asked.line.startsWith("PUT ")) return problem(412, "precondition_failed");
+    if (asked.line.startsWith("GET /api/threads/T/files/")) return new Response("old");
+    return usual(asked);
+  };
+  await workspace.openVersion(version("a.txt", "1-x"));
+  files = [entry("a.txt", "v2")];
+  await workspace.restore(version("a.txt", "1-x"));
+  const { opened, files: known } = workspace.store.get();
+  expect(opened).toMatchObject({ version: { id: "1-x" }, preview: { text: "old" } });
+  expect(opened?.problem).toContain("changed in the meantime");
+  expect(known[0]?.version).toBe("v2");
+});

@@ -4,8 +4,8 @@
 import { Refusal, isAbort, wordsFor } from "../../api/http";
 import { saveBlob } from "../../state/save";
 import { Store } from "../../state/store";
-import type { FileEntry } from "../../wire.generated";
-import { deleteFile, listFiles, readFile, writeFile } from "./api";
+import type { FileEntry, FileVersion } from "../../wire.generated";
+import { deleteFile, listFiles, listVersions, readFile, writeFile } from "./api";
 import { words } from "./panel/en";
 import { previewOf, type Preview } from "./preview";
 
@@ -20,6 +20,8 @@ export interface Upload {
 
 export interface Opened {
   file: FileEntry;
+  /** The earlier version that the person reads; null for the present one. */
+  version: FileVersion | null;
   /** Null until it has come. */
   preview: Preview | null;
   problem: string | null;
@@ -30,6 +32,8 @@ export interface WorkspaceState {
   phase: "loading" | "ready" | "failed";
   files: FileEntry[];
   uploads: Upload[];
+  /** The earlier versions of all files; null until somebody asks for them. */
+  versions: FileVersion[] | null;
   /** The file that the person reads; null shows the list. */
   opened: Opened | null;
   problem: string | null;
@@ -45,7 +49,7 @@ export const MAX_UPLOADS = 50;
 /** Tools write one file after another. The page reads the list once for several. */
 const READ_AFTER_MS = 300;
 
-const EMPTY: WorkspaceState = { threadId: null, phase: "loading", files: [], uploads: [], opened: null, problem: null };
+const EMPTY: WorkspaceState = { threadId: null, phase: "loading", files: [], uploads: [], versions: null, opened: null, problem: null };
 
 export class Workspace {
   readonly store = new Store<WorkspaceState>(EMPTY);
@@ -77,6 +81,7 @@ export class Workspace {
         if (signal.aborted) return;
         if (changes !== this.#changes) continue;
         this.store.set({ phase: "ready", files, problem: null });
+        if (this.store.get().versions !== null) void this.loadVersions();
         await this.#reopen();
         return;
       }
@@ -87,19 +92,38 @@ export class Workspace {
     }
   }
 
-  /** Opens a file to read. Null goes back to the list. */
-  async open(file: FileEntry | null): Promise<void> {
+  /** Reads the earlier versions. */
+  async loadVersions(): Promise<void> {
+    const { threadId } = this.store.get();
+    const { signal } = this.#visit;
+    if (threadId === null) return;
+    try {
+      const versions = await listVersions(threadId, signal);
+      if (!signal.aborted) this.store.set({ versions });
+    } catch (error) {
+      if (!signal.aborted && !isAbort(error)) this.store.set({ problem: wordsFor(error) });
+    }
+  }
+
+  /** Opens an earlier version to read. */
+  openVersion(version: FileVersion): Promise<void> {
+    const { path, bytes, written_at } = version;
+    return this.open({ path, bytes, updated_at: written_at, version: "" }, version);
+  }
+
+  /** Opens a file to read, or an earlier version of it. Null goes back to the list. */
+  async open(file: FileEntry | null, version: FileVersion | null = null): Promise<void> {
     const { threadId, opened } = this.store.get();
     // A newer version of the same file replaces the old one when it has come.
-    const before = opened?.file.path === file?.path ? (opened?.preview ?? null) : null;
-    const next: Opened | null = file && { file, preview: before, problem: null };
+    const before = opened?.file.path === file?.path && opened?.version === version ? (opened?.preview ?? null) : null;
+    const next: Opened | null = file && { file, version, preview: before, problem: null };
     this.store.set({ opened: next });
     if (threadId === null || file === null) return;
     const show = (change: Partial<Opened>) => {
-      if (this.store.get().opened === next) this.store.set({ opened: { file, preview: before, problem: null, ...change } });
+      if (this.store.get().opened === next) this.store.set({ opened: { file, version, preview: before, problem: null, ...change } });
     };
     try {
-      show({ preview: await previewOf(file.path, await readFile(threadId, file.path)) });
+      show({ preview: await previewOf(file.path, await readFile(threadId, file.path, version?.id)) });
     } catch (error) {
       show({ problem: wordsFor(error) });
     }
@@ -108,7 +132,7 @@ export class Workspace {
   /** The list has been read again: the open file may have changed, or be gone. */
   async #reopen(): Promise<void> {
     const { opened, files } = this.store.get();
-    if (!opened) return;
+    if (!opened || opened.version !== null) return;
     const file = files.find(({ path }) => path === opened.file.path) ?? null;
     if (file?.version !== opened.file.version) await this.open(file);
   }
@@ -157,10 +181,31 @@ export class Workspace {
     this.store.set(({ uploads }) => ({ uploads: uploads.filter(({ path }) => path !== upload.path) }));
   }
 
-  async download({ path }: FileEntry): Promise<void> {
+  async download({ path }: FileEntry, version: FileVersion | null = null): Promise<void> {
     const { threadId } = this.store.get();
     if (threadId === null) return;
-    await this.#try(async () => saveBlob(path.split("/").at(-1) ?? path, await readFile(threadId, path)));
+    await this.#try(async () => saveBlob(path.split("/").at(-1) ?? path, await readFile(threadId, path, version?.id)));
+  }
+
+  /** Writes an earlier version in place of the present one that the person has seen, which stays as an earlier version. */
+  async restore(version: FileVersion): Promise<void> {
+    const { threadId, files } = this.store.get();
+    const { signal } = this.#visit;
+    if (threadId === null) return;
+    const { path, id } = version;
+    const seen = files.find((file) => file.path === path)?.version ?? null;
+    try {
+      const entry = await writeFile(threadId, path, await readFile(threadId, path, id), seen);
+      if (signal.aborted) return;
+      this.#put(entry);
+      this.store.set({ problem: null });
+      await Promise.all([this.open(entry), this.loadVersions()]);
+    } catch (error) {
+      if (signal.aborted) return;
+      const problem = error instanceof Refusal && error.code === "precondition_failed" ? words.changedMeanwhile : wordsFor(error);
+      await this.load();
+      this.store.set(({ opened }) => (opened ? { opened: { ...opened, problem } } : { problem }));
+    }
   }
 
   async remove({ path }: FileEntry): Promise<void> {
@@ -194,11 +239,8 @@ export class Workspace {
     try {
       const entry = await writeFile(threadId, upload.path, upload.file, version);
       if (signal.aborted) return;
-      this.#changes += 1;
       this.dismiss(upload);
-      this.store.set(({ files }) => ({
-        files: [...files.filter(({ path }) => path !== entry.path), entry].sort((a, b) => (a.path < b.path ? -1 : 1)),
-      }));
+      this.#put(entry);
     } catch (error) {
       if (!signal.aborted) this.#change(upload, refused(error, version));
     }
@@ -217,8 +259,17 @@ export class Workspace {
     }
   }
 
+  /** A file was written here. */
+  #put(entry: FileEntry): void {
+    this.#changes += 1;
+    this.store.set(({ files }) => ({
+      files: [...files.filter(({ path }) => path !== entry.path), entry].sort((a, b) => (a.path < b.path ? -1 : 1)),
+    }));
+  }
+
   #drop(path: string): void {
     this.#changes += 1;
+    if (this.store.get().versions !== null) void this.loadVersions();
     this.store.set(({ files }) => ({ files: files.filter((file) => file.path !== path) }));
   }
 
