@@ -5,7 +5,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{AgentDump, ApiError, ChatRequest, Decision, ErrorCode, Hook};
+use super::{
+    AgentDump, ApiError, ChatRequest, Decision, Dialect, ErrorCode, GivenAnswer, Hook, ReadUntil, Spoken,
+};
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -51,6 +53,16 @@ impl Owner {
     /// The thread of a request that names none. A blind retry of the same turn gets the same thread.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
         self.derived(&["derived thread", &turn_id.to_string()])
+    }
+
+    /// The thread that a client of a dialect calls by this name.
+    pub fn dialect_thread(&self, dialect: Dialect, name: &str) -> Uuid {
+        self.derived(&["dialect thread", dialect.as_str(), name])
+    }
+
+    /// The turn of a client's message in a thread. The same message again gets the same turn.
+    pub fn dialect_turn(&self, thread_id: Uuid, id: &str, message: &str) -> Uuid {
+        self.derived(&["dialect turn", &thread_id.to_string(), id, message])
     }
 
     /// The word that limits a search in an index of all users to this user.
@@ -194,6 +206,17 @@ pub enum ThreadCommand {
         request: Box<ChatRequest>,
         /// The address of an anonymous visitor; none for all others.
         visitor: Option<Visitor>,
+        /// The stream is of another form than ours.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spoken: Option<Spoken>,
+    },
+    /// Take answers to waiting calls, then stream a turn in a dialect: the rest of it after what the client has read, or the
+    /// open turn from its start.
+    Speak {
+        dialect: Dialect,
+        answers: Vec<GivenAnswer>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read: Option<ReadUntil>,
     },
     Detail,
     Messages {
@@ -292,7 +315,8 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor },
+    "chat" => Chat { turn_id, request, visitor, spoken },
+    "speak" => Speak { dialect, answers, read },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },
     "stream" => Stream { after },

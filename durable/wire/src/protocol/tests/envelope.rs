@@ -17,7 +17,29 @@ fn chat(request: &Value) -> ThreadCommand {
         // A member without a meaning stays in the Worker.
         request: Box::new(ChatRequest { agent_mode: None, tools: None, ..request }),
         visitor: Some(Visitor { address: Some("10.0.0.1".to_owned()) }),
+        spoken: None,
     }
+}
+
+/// The same request in a dialect.
+fn spoken(follows: Option<Follows>) -> ThreadCommand {
+    let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
+        unreachable!()
+    };
+    let spoken = Some(Spoken { dialect: Dialect::AiSdk, follows });
+    ThreadCommand::Chat { turn_id, request, visitor, spoken }
+}
+
+fn speak(answers: Vec<GivenAnswer>, read: Option<ReadUntil>) -> ThreadCommand {
+    ThreadCommand::Speak { dialect: Dialect::AiSdk, answers, read }
+}
+
+fn approval() -> GivenAnswer {
+    GivenAnswer::Approval { approval_id: "a".into(), decision: Decision::Deny }
+}
+
+fn result() -> GivenAnswer {
+    GivenAnswer::Result { tool_call_id: "c".into(), content: "{}".into(), is_error: true }
 }
 
 /// A request with everything that a client may send, the names that old clients use included.
@@ -62,6 +84,11 @@ fn every_command_is_read_as_it_was_sent() {
         chat(&full()),
         chat(&json!({ "content": "Hello" })),
         chat(&json!({ "content": "Hello", "agent": "critic" })),
+        spoken(Some(Follows::Beginning)),
+        spoken(Some(Follows::Message(Uuid::nil()))),
+        spoken(None),
+        speak(vec![approval(), result()], Some(ReadUntil { turn_id: "t".into(), seq: 7 })),
+        speak(Vec::new(), None),
         ThreadCommand::Detail,
         ThreadCommand::Messages { limit: 7, cursor: None, all: false },
         ThreadCommand::Messages { limit: 7, cursor: Some("9".into()), all: true },
