@@ -238,6 +238,8 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
         self.part((id, name, Some(args)), place, by_client, out)?;
+        // The call of the root around it has something to tell from now on.
+        self.inside(place);
         // A client would run its tool at once if the input were told as complete.
         if !by_client {
             self.available(id, out)?;
