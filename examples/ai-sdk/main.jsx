@@ -32,7 +32,11 @@ function Chat() {
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
   const isBusy = status === "submitted" || status === "streaming";
-  const send = (form) => sendMessage({ text: form.get("text") });
+  const send = (event) => {
+    event.preventDefault();
+    void sendMessage({ text: new FormData(event.target).get("text") });
+    event.target.reset();
+  };
   // `stop` closes the connection, and the turn would go on.
   const end = () => stop().then(() => fetch(`${API}/${encodeURIComponent(id)}/stream`, { method: "DELETE" }));
   return (
@@ -43,9 +47,10 @@ function Chat() {
         </section>
       ))}
       {error && <p role="alert">{error.message}</p>}
-      <form action={send}>
+      <form onSubmit={send}>
         <input name="text" aria-label="Message" />
-        {isBusy ? <button type="button" onClick={end}>Stop</button> : <button>Send</button>}
+        <button disabled={isBusy}>Send</button>
+        <button type="button" disabled={!isBusy} onClick={end}>Stop</button>
       </form>
     </main>
   );

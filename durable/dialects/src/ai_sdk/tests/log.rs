@@ -44,27 +44,31 @@ pub fn turn(name: &str) -> Vec<Numbered> {
     turns().into_iter().find(|(of, _)| of == name).unwrap_or_else(|| panic!("no turn {name}")).1
 }
 
+/// A turn's name, and how it is played.
+type Played = (&'static str, fn() -> Case);
+
+const TURNS: &[Played] = &[
+    ("text", text),
+    ("reset", reset),
+    ("tools", tools),
+    ("nested", nested),
+    ("approval", || asking(Answer::Approve)),
+    ("denial", || asking(Answer::Deny)),
+    ("client-tool", client_tool),
+    ("limit", limit),
+    ("plan", plan_of_steps),
+    ("budget", budget),
+    ("failure", failure),
+];
+
 fn record() {
-    let turns: [(&str, fn() -> Case); 11] = [
-        ("text", text),
-        ("reset", reset),
-        ("tools", tools),
-        ("nested", nested),
-        ("approval", || asking(Answer::Approve)),
-        ("denial", || asking(Answer::Deny)),
-        ("client-tool", client_tool),
-        ("limit", limit),
-        ("plan", plan_of_steps),
-        ("budget", budget),
-        ("failure", failure),
-    ];
     let mut log = String::new();
     let mut first: Seq = 0;
-    for (name, play) in turns {
+    for (name, play) in TURNS {
         let events = play().seen;
         let last = *events.keys().last().unwrap();
         for (seq, event) in events {
-            let numbered = Numbered { seq: first + seq, turn_id: name.to_owned(), event };
+            let numbered = Numbered { seq: first + seq, turn_id: (*name).to_owned(), event };
             log.push_str(&serde_json::to_string(&numbered).unwrap());
             log.push('\n');
         }
