@@ -192,7 +192,10 @@ fn content(content: Content, types: &mut SchemaGenerator) -> Value {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
         #[cfg(feature = "records")]
         Content::Lines => json!({ "application/x-ndjson": {} }),
-        Content::Foreign => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
+        Content::Foreign => {
+            let schema = json!({ "type": "object", "properties": { "data": { "type": "string" } }, "required": ["data"] });
+            json!({ "text/event-stream": { "schema": schema } })
+        }
         Content::Bytes => json!({ "application/octet-stream": {} }),
         // One event: OpenAPI 3.1 has no word for a sequence of them.
         Content::Events => {

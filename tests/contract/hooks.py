@@ -252,6 +252,8 @@ def before_call(context, case, kwargs):
         case.body["key"] = os.environ["ESPALIER_CONTRACT_KEY"]
     if name == "SearchCollection" and DICE.random() < 0.5:
         case.query["q"] = "hello"
+    if name == "AiSdkChat" and isinstance(case.body, dict) and DICE.random() < 0.5:
+        case.body["messages"] = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": " "}]}]
     if name == "ToolResults" and isinstance(case.body, dict):
         case.body["tool_call_id"] = known["call"]
 
