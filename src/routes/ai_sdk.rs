@@ -3,7 +3,7 @@
 use dialects::ai_sdk::{MAX_CHAT_ID, Sent, Wants};
 use engine::toolbelt::client;
 use percent_encoding::percent_decode_str;
-use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, Spoken, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
 
 use super::{chat, object};
 use crate::call::{Answer, Call};
@@ -17,16 +17,18 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
     let Sent { chat_id, wants } = Sent::parse(body)?;
     let thread_id = owner.dialect_thread(DIALECT, &chat_id);
     let command = match wants {
-        Wants::Answers { answers, read } => ThreadCommand::Speak { dialect: DIALECT, answers, read },
+        Wants::Answers { answers, read } => {
+            let (turn_id, read) = read.unzip();
+            ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read }
+        }
         Wants::Turn { request, same, follows } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             let turn_id = match same {
                 Some((id, message)) => owner.dialect_turn(thread_id, &id, &message),
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
-            let spoken = Some(Spoken { dialect: DIALECT, follows });
             let visitor = chat::visitor(call, &owner);
-            ThreadCommand::Chat { turn_id, request, visitor, spoken }
+            ThreadCommand::Chat { turn_id, request, visitor, dialect: Some(DIALECT), follows }
         }
     };
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
@@ -42,7 +44,7 @@ pub async fn ask(call: &Call, owner: Owner, chat: &str, command: ThreadCommand) 
 
 /// `GET /api/ai-sdk/chat/{chat}/stream`: the running turn from its start.
 pub fn replay() -> ThreadCommand {
-    ThreadCommand::Speak { dialect: DIALECT, answers: Vec::new(), read: None }
+    ThreadCommand::Speak { dialect: DIALECT, answers: Vec::new(), turn_id: None, read: None }
 }
 
 /// The refusal of a tool, with the member's name in this body.

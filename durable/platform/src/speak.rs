@@ -9,9 +9,7 @@ use worker::Response;
 use crate::storage::path::NO_TURN;
 use engine::journal::Answer;
 use engine::turn::Receipt;
-use wire::protocol::{
-    ApiError, Awaited, Decision, Dialect, ErrorCode, Follows, GivenAnswer, Owner, ReadUntil, Seq,
-};
+use wire::protocol::{ApiError, Awaited, Decision, Dialect, ErrorCode, GivenAnswer, Owner, Seq};
 
 use super::reader::{Reader, Source};
 use super::respond::{internal, no_content, translated_response};
@@ -33,7 +31,7 @@ impl Thread {
         owner: &Owner,
         dialect: Dialect,
         answers: Vec<GivenAnswer>,
-        read: Option<ReadUntil>,
+        read: Option<(String, Seq)>,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
         let slot = self.admit_reader()?;
@@ -43,12 +41,12 @@ impl Thread {
         }
         let turn = match &read {
             // The answers may be late: then the client reads how the turn ended.
-            Some(ReadUntil { turn_id, .. }) if gives => self.store.turn(turn_id)?,
+            Some((turn_id, _)) if gives => self.store.turn(turn_id)?,
             _ => self.store.open_turn()?,
         };
         let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer");
         let Some(turn) = turn else { return if gives { Err(not_waiting()) } else { no_content() } };
-        let known = if gives { read.map_or(before, |read| read.seq.min(before)) } else { 0 };
+        let known = if gives { read.map_or(before, |(_, seq)| seq.min(before)) } else { 0 };
         let after = turn.seq_first.saturating_sub(1);
         if let Some(live) = self.live(&turn.turn_id)? {
             return self.spoken(dialect, self.reader(slot, Source::Live(live), after), known);
@@ -64,32 +62,27 @@ impl Thread {
     }
 
     /// Hands in an answer. A client sends all its answers again, so one that no call waits for changes nothing.
-    fn take(self: &Rc<Self>, answer: GivenAnswer) -> Result<Receipt, ApiError> {
-        match answer {
-            GivenAnswer::Result { tool_call_id, content, is_error } => {
-                self.hand_in(&tool_call_id, Awaited::Client, Answer::Result { content, is_error })
-            }
-            GivenAnswer::Approval { approval_id, decision } => {
-                let answer = match decision {
-                    Decision::Approve => Answer::Approve,
-                    Decision::ApproveForThread => Answer::ApproveForThread,
-                    Decision::Deny | Decision::Expired | Decision::Standing => Answer::Deny,
-                };
-                self.hand_in(&approval_id, Awaited::Approval, answer)
-            }
-        }
+    fn take(self: &Rc<Self>, given: GivenAnswer) -> Result<Receipt, ApiError> {
+        let GivenAnswer { id, decision, content, is_error } = given;
+        let answer = match decision {
+            None => return self.hand_in(&id, Awaited::Client, Answer::Result { content, is_error }),
+            Some(Decision::Approve) => Answer::Approve,
+            Some(Decision::ApproveForThread) => Answer::ApproveForThread,
+            Some(Decision::Deny | Decision::Expired | Decision::Standing) => Answer::Deny,
+        };
+        self.hand_in(&id, Awaited::Approval, answer)
     }
 
-    /// The message that a version replaces: that of the newest turn which follows the same one. None where no turn does and
-    /// the conversation ends there, because the question before has no turn: it was refused.
-    pub fn replaced(&self, owner: &Owner, follows: Follows) -> Result<Option<Uuid>, ApiError> {
+    /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is a message of that one, or nil for the
+    /// beginning. None where no turn does and the conversation ends there, because the question before has no turn: it was refused.
+    pub fn replaced(&self, owner: &Owner, follows: Uuid) -> Result<Option<Uuid>, ApiError> {
         let refused = |detail: &str| Err(ApiError::field("messages", detail));
         let is_new = self.of(owner)?.is_none();
-        let parent = match follows {
-            Follows::Beginning if is_new => return Ok(None),
-            Follows::Beginning => NO_TURN,
-            Follows::Message(id) => {
-                let turn = if is_new { None } else { self.store.turn_of_message(&id.to_string())? };
+        let parent = match (follows.is_nil(), is_new) {
+            (true, true) => return Ok(None),
+            (true, false) => NO_TURN,
+            (false, _) => {
+                let turn = if is_new { None } else { self.store.turn_of_message(&follows.to_string())? };
                 let Some(turn) = turn else {
                     return refused("no answer of this chat has the id of the last one");
                 };

@@ -8,12 +8,13 @@ use std::marker::PhantomData;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::names;
 use wire::protocol::{
     ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ContentPart, DataUrl, Decision,
-    Follows, GivenAnswer, IfRunning, ModeProfile, ReadUntil, Seq, read_body,
+    GivenAnswer, IfRunning, ModeProfile, Seq, read_body,
 };
 
 /// The longest id of a chat, in bytes: it stands in addresses.
@@ -146,49 +147,12 @@ impl<'de: 'a, 'a> Visitor<'de> for End<'a> {
     }
 }
 
-/// A part of a message, of any type.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Part<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    media_type: Option<String>,
-    #[serde(default)]
-    filename: Option<String>,
-    #[serde(default)]
-    url: Option<String>,
-    #[serde(default)]
-    tool_call_id: Option<String>,
-    #[serde(default)]
-    state: Option<String>,
-    #[serde(default, borrow)]
-    output: Option<&'a RawValue>,
-    #[serde(default)]
-    error_text: Option<String>,
-    #[serde(default)]
-    approval: Option<Approved>,
-    #[serde(default)]
-    provider_executed: Option<bool>,
-    #[serde(default)]
-    preliminary: Option<bool>,
-}
+/// A part of a message, of any type. Plain JSON: a type with so many members would be as much code as all the rest.
+type Part = Map<String, Value>;
 
-#[derive(Deserialize)]
-struct Approved {
-    id: String,
-    #[serde(default)]
-    approved: Option<bool>,
-}
-
-/// How far the client has read the message, by the metadata of its last stream.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    turn_id: String,
-    seq: Seq,
+/// A member that is a text.
+fn text<'a>(part: &'a Part, name: &str) -> Option<&'a str> {
+    part.get(name).and_then(Value::as_str)
 }
 
 /// A request in our own terms.
@@ -202,10 +166,10 @@ pub struct Sent {
 #[derive(Debug)]
 pub enum Wants {
     /// A turn. `same` is the message as it came: a request with the same one is a repetition. A request for another version
-    /// has none, because it may be meant twice.
-    Turn { request: Box<ChatRequest>, same: Option<(String, String)>, follows: Option<Follows> },
-    /// To answer calls of a turn and read its rest.
-    Answers { answers: Vec<GivenAnswer>, read: Option<ReadUntil> },
+    /// has none, because it may be meant twice. `follows` is as in the command.
+    Turn { request: Box<ChatRequest>, same: Option<(String, String)>, follows: Option<Uuid> },
+    /// To answer calls of a turn and read its rest: after the number up to which the client has read it, if that is known.
+    Answers { answers: Vec<GivenAnswer>, read: Option<(String, Seq)> },
 }
 
 impl Sent {
@@ -281,16 +245,16 @@ impl ChatBody<'_> {
 }
 
 /// The place of a version: behind the answer before its message.
-fn place(answer: Option<&Message<'_>>) -> Result<Follows, ApiError> {
-    let Some(answer) = answer else { return Ok(Follows::Beginning) };
-    Uuid::try_parse(&answer.id).map(Follows::Message).map_err(|_| {
+fn place(answer: Option<&Message<'_>>) -> Result<Uuid, ApiError> {
+    let Some(answer) = answer else { return Ok(Uuid::nil()) };
+    Uuid::try_parse(&answer.id).map_err(|_| {
         let detail = "the answer before the message must have the id that the service gave it";
         ApiError::field("messages", detail)
     })
 }
 
 /// The parts of a message.
-fn parts<'a>(message: &Message<'a>, index: usize) -> Result<Vec<Part<'a>>, ApiError> {
+fn parts(message: &Message<'_>, index: usize) -> Result<Vec<Part>, ApiError> {
     wire::json::from_str(message.parts.get()).map_err(|_| {
         ApiError::field(format!("messages[{index}].parts"), "expected an array of parts of the AI SDK")
     })
@@ -299,29 +263,29 @@ fn parts<'a>(message: &Message<'a>, index: usize) -> Result<Vec<Part<'a>>, ApiEr
 /// The content of a user's message: its texts and files.
 fn content(message: &Message<'_>, index: usize) -> Result<Content, ApiError> {
     let mut content = Vec::new();
-    for (at, part) in parts(message, index)?.into_iter().enumerate() {
+    for (at, part) in parts(message, index)?.iter().enumerate() {
         let refused = |member: &str, detail: &str| {
             ApiError::field(format!("messages[{index}].parts[{at}].{member}"), detail)
         };
-        match &*part.kind {
-            "text" => {
-                let text = part.text.ok_or_else(|| refused("text", "this member is required"))?;
-                content.push(ContentPart::Text { text });
+        match text(part, "type") {
+            Some("text") => {
+                let text = text(part, "text").ok_or_else(|| refused("text", "expected a text"))?;
+                content.push(ContentPart::Text { text: text.to_owned() });
             }
-            "file" => {
-                let url = part.url.filter(|url| url.starts_with("data:"));
-                let data = url.ok_or_else(|| refused("url", "expected a data URL"))?;
-                let data = DataUrl::from(data);
-                let is_image = part.media_type.is_some_and(|kind| kind.starts_with("image"));
-                content.push(match is_image {
-                    true => ContentPart::Image { data },
-                    false => {
-                        ContentPart::File { name: part.filename.unwrap_or_else(|| "file".to_owned()), data }
-                    }
+            Some("file") => {
+                let url = text(part, "url").filter(|url| url.starts_with("data:"));
+                let data =
+                    DataUrl::from(url.ok_or_else(|| refused("url", "expected a data URL"))?.to_owned());
+                let is_image = text(part, "mediaType").is_some_and(|kind| kind.starts_with("image"));
+                let name = text(part, "filename").unwrap_or("file").to_owned();
+                content.push(if is_image {
+                    ContentPart::Image { data }
+                } else {
+                    ContentPart::File { name, data }
                 });
             }
-            // Data parts are the page's own.
-            _ => {}
+            Some(_) => {} // Data parts are the page's own.
+            None => return Err(refused("type", "this member is required")),
         }
     }
     Ok(match content.as_slice() {
@@ -334,7 +298,7 @@ fn content(message: &Message<'_>, index: usize) -> Result<Content, ApiError> {
 /// given before are among them, because a client sends all parts again; the thread knows which calls still wait.
 fn answers(message: &Message<'_>, index: usize) -> Result<Wants, ApiError> {
     let parts = parts(message, index)?;
-    let answers = parts.into_iter().filter_map(|part| part.answer().transpose());
+    let answers = parts.iter().filter_map(|part| answer(part).transpose());
     let mut answers = answers
         .collect::<Result<Vec<_>, String>>()
         .map_err(|detail| ApiError::field(format!("messages[{index}].parts"), detail))?;
@@ -343,35 +307,40 @@ fn answers(message: &Message<'_>, index: usize) -> Result<Wants, ApiError> {
         return Err(ApiError::field("messages", detail));
     }
     answers.drain(..answers.len().saturating_sub(MAX_ANSWERS));
-    let read = message.metadata.and_then(|metadata| wire::json::from_str::<Metadata>(metadata.get()).ok());
-    let read = read.map(|Metadata { turn_id, seq }| ReadUntil { turn_id, seq });
+    let metadata = message.metadata.and_then(|metadata| wire::json::from_str::<Part>(metadata.get()).ok());
+    let read = metadata.and_then(|metadata| {
+        Some((text(&metadata, "turnId")?.to_owned(), metadata.get("seq").and_then(Value::as_u64)?))
+    });
     Ok(Wants::Answers { answers, read })
 }
 
-impl Part<'_> {
-    /// The answer of a tool's part.
-    fn answer(self) -> Result<Option<GivenAnswer>, String> {
-        let is_tool = self.kind.starts_with("tool-") || self.kind == "dynamic-tool";
-        let (Some(tool_call_id), true) = (self.tool_call_id, is_tool) else { return Ok(None) };
-        let by_client = !self.provider_executed.unwrap_or(false) && !self.preliminary.unwrap_or(false);
-        Ok(match (self.state.as_deref(), self.approval) {
-            (Some("approval-responded"), Some(Approved { id, approved: Some(approved) })) => {
-                let decision = if approved { Decision::Approve } else { Decision::Deny };
-                Some(GivenAnswer::Approval { approval_id: id, decision })
-            }
-            (Some("output-available"), _) if by_client => {
-                let output = self.output.map_or("null", RawValue::get);
-                // A text goes to the model as it is, any other value as JSON.
-                let content = wire::json::from_str(output).unwrap_or_else(|_| output.to_owned());
-                Some(GivenAnswer::Result { tool_call_id, content: bounded(content)?, is_error: false })
-            }
-            (Some("output-error"), _) if by_client => {
-                let content = bounded(self.error_text.unwrap_or_default())?;
-                Some(GivenAnswer::Result { tool_call_id, content, is_error: true })
-            }
-            _ => None,
-        })
-    }
+/// The answer of a tool's part.
+fn answer(part: &Part) -> Result<Option<GivenAnswer>, String> {
+    let kind = text(part, "type").unwrap_or_default();
+    let is_tool = kind.starts_with("tool-") || kind == "dynamic-tool";
+    let (Some(id), true) = (text(part, "toolCallId"), is_tool) else { return Ok(None) };
+    let is_set = |name: &str| part.get(name).is_some_and(|value| *value == true);
+    let by_client = !is_set("providerExecuted") && !is_set("preliminary");
+    let (id, content, decision, is_error) = match text(part, "state") {
+        Some("approval-responded") => {
+            let approval = part.get("approval").and_then(Value::as_object);
+            let given = approval
+                .and_then(|approval| Some((text(approval, "id")?, approval.get("approved")?.as_bool()?)));
+            let Some((id, approved)) = given else { return Ok(None) };
+            (id, String::new(), Some(if approved { Decision::Approve } else { Decision::Deny }), false)
+        }
+        // A text goes to the model as it is, any other value as JSON.
+        Some("output-available") if by_client => {
+            let output = part.get("output").unwrap_or(&Value::Null);
+            let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+            (id, bounded(output)?, None, false)
+        }
+        Some("output-error") if by_client => {
+            (id, bounded(text(part, "errorText").unwrap_or_default().to_owned())?, None, true)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(GivenAnswer { id: id.to_owned(), decision, content, is_error }))
 }
 
 fn bounded(content: String) -> Result<String, String> {

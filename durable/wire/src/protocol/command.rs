@@ -5,9 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{
-    AgentDump, ApiError, ChatRequest, Decision, Dialect, ErrorCode, GivenAnswer, Hook, ReadUntil, Spoken,
-};
+use super::{AgentDump, ApiError, ChatRequest, Decision, Dialect, ErrorCode, GivenAnswer, Hook, Seq};
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -206,17 +204,23 @@ pub enum ThreadCommand {
         request: Box<ChatRequest>,
         /// The address of an anonymous visitor; none for all others.
         visitor: Option<Visitor>,
-        /// The stream is of another form than ours.
+        /// The form of the stream, where it is not ours.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        spoken: Option<Spoken>,
+        dialect: Option<Dialect>,
+        /// The turn that a version follows, by one of its messages; the nil id is the beginning of the conversation. A
+        /// client of a dialect knows the answer before its question, and not the question that it replaces.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<Uuid>,
     },
-    /// Take answers to waiting calls, then stream a turn in a dialect: the rest of it after what the client has read, or the
-    /// open turn from its start.
+    /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
+    /// has read it. Without answers: the open turn from its start.
     Speak {
         dialect: Dialect,
         answers: Vec<GivenAnswer>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        read: Option<ReadUntil>,
+        turn_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read: Option<Seq>,
     },
     Detail,
     Messages {
@@ -315,8 +319,8 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor, spoken },
-    "speak" => Speak { dialect, answers, read },
+    "chat" => Chat { turn_id, request, visitor, dialect, follows },
+    "speak" => Speak { dialect, answers, turn_id, read },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },
     "stream" => Stream { after },

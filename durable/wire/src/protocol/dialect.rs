@@ -1,9 +1,8 @@
 //! Requests of clients that were written for another service (`durable/dialects`), as a thread's object gets them.
 
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use super::{Decision, Seq};
+use super::Decision;
 
 /// The form of a stream that is not our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,36 +21,13 @@ impl Dialect {
     }
 }
 
-/// The part of a chat request that only dialects have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Spoken {
-    pub dialect: Dialect,
-    /// The turn that a version follows. Without it the turn goes on from the end of the conversation.
+/// An answer to a call that may wait for it: a person's decision, or the result of the client's own tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GivenAnswer {
+    /// The id of the question or of the call.
+    pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub follows: Option<Follows>,
-}
-
-/// The place before a turn. Such a client knows the answer before its question, and not the question that it replaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Follows {
-    /// The beginning of the conversation.
-    Beginning,
-    /// The turn with this message.
-    Message(Uuid),
-}
-
-/// An answer to a call that may wait for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GivenAnswer {
-    Approval { approval_id: String, decision: Decision },
-    Result { tool_call_id: String, content: String, is_error: bool },
-}
-
-/// How far a client has read a turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReadUntil {
-    pub turn_id: String,
-    pub seq: Seq,
+    pub decision: Option<Decision>,
+    pub content: String,
+    pub is_error: bool,
 }

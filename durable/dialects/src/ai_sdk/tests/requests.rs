@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::ai_sdk::request::*;
-use wire::protocol::{ApiError, Content, Decision, Follows, GivenAnswer, IfRunning, ReadUntil};
+use wire::protocol::{ApiError, Content, Decision, GivenAnswer, IfRunning};
 
 const ANSWER: &str = "0190a0a0-0000-7000-8000-000000000001";
 
@@ -24,7 +24,7 @@ fn field(body: &Value) -> Option<String> {
     parse(body).err().and_then(|error| error.field)
 }
 
-fn turn(body: &Value) -> (Box<wire::protocol::ChatRequest>, Option<(String, String)>, Option<Follows>) {
+fn turn(body: &Value) -> (Box<wire::protocol::ChatRequest>, Option<(String, String)>, Option<Uuid>) {
     match parse(body).unwrap().wants {
         Wants::Turn { request, same, follows } => (request, same, follows),
         Wants::Answers { answers, .. } => panic!("{answers:?}"),
@@ -56,13 +56,13 @@ fn a_version_follows_the_answer_before_its_message() {
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         body
     };
-    let answer = Some(Follows::Message(Uuid::parse_str(ANSWER).unwrap()));
+    let answer = Some(Uuid::parse_str(ANSWER).unwrap());
     let anew = json!({"trigger": "regenerate-message"});
     let edited = json!({"trigger": "submit-message", "messageId": "u2"});
     for (more, messages, expected) in [
         (&anew, &history[..], answer),
         (&edited, &history[..], answer),
-        (&anew, &history[..1], Some(Follows::Beginning)),
+        (&anew, &history[..1], Some(Uuid::nil())),
     ] {
         let (_, same, follows) = turn(&body(more.clone(), messages));
         assert_eq!((same, follows), (None, expected));
@@ -95,12 +95,18 @@ fn answers_are_the_parts_that_a_client_sends_again() {
     message["metadata"] = json!({"turnId": "turn", "seq": 7, "usage": {}, "theirs": 1});
     let body = json!({"id": "c", "messages": [user("u1", "One"), message], "messageId": ANSWER});
     let Wants::Answers { answers, read } = parse(&body).unwrap().wants else { panic!() };
-    let result = |content: &str, is_error| GivenAnswer::Result {
-        tool_call_id: "t".to_owned(),
+    let result = |content: &str, is_error| GivenAnswer {
+        id: "t".to_owned(),
+        decision: None,
         content: content.to_owned(),
         is_error,
     };
-    let decision = |id: &str, decision| GivenAnswer::Approval { approval_id: id.to_owned(), decision };
+    let decision = |id: &str, decision| GivenAnswer {
+        id: id.to_owned(),
+        decision: Some(decision),
+        content: String::new(),
+        is_error: false,
+    };
     let expected = [
         result(r#"{"rain":true}"#, false),
         result("a text", false),
@@ -109,7 +115,7 @@ fn answers_are_the_parts_that_a_client_sends_again() {
         decision("a2", Decision::Deny),
     ];
     assert_eq!(answers, expected);
-    assert_eq!(read, Some(ReadUntil { turn_id: "turn".to_owned(), seq: 7 }));
+    assert_eq!(read, Some(("turn".to_owned(), 7)));
 }
 
 // Issue 22
