@@ -6,6 +6,9 @@ use wire::protocol::{ApiError, ErrorCode};
 /// The largest body of most routes: well above the longest message, and small enough for an isolate to hold many.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
+/// The largest body of a client that sends its whole chat again, with its files.
+pub const MAX_CHAT_BYTES: usize = 16 << 20;
+
 /// The body that a route takes, of at most [`Body::most`] bytes.
 #[derive(Clone, Copy)]
 pub enum Body {

@@ -35,6 +35,8 @@ pub enum Content {
     Json(Shape),
     Bytes,
     Events,
+    /// The events of another service.
+    Foreign,
     /// JSON, a value a line.
     #[cfg(feature = "records")]
     Lines,
@@ -92,6 +94,11 @@ impl Contract {
     /// Events.
     pub fn streams(self) -> Self {
         self.answers(200, "The events, as they come.", Some(Content::Events))
+    }
+
+    /// The events of a dialect.
+    pub fn streams_in_a_dialect(self) -> Self {
+        self.answers(200, "The frames of the client's own protocol, as they come.", Some(Content::Foreign))
     }
 
     /// An answer with this content.
@@ -185,6 +192,10 @@ fn content(content: Content, types: &mut SchemaGenerator) -> Value {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
         #[cfg(feature = "records")]
         Content::Lines => json!({ "application/x-ndjson": {} }),
+        Content::Foreign => {
+            let schema = json!({ "type": "object", "properties": { "data": { "type": "string" } }, "required": ["data"] });
+            json!({ "text/event-stream": { "schema": schema } })
+        }
         Content::Bytes => json!({ "application/octet-stream": {} }),
         // One event: OpenAPI 3.1 has no word for a sequence of them.
         Content::Events => {

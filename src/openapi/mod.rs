@@ -40,24 +40,20 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             row.gives::<Opened>(200).refuses(&[E::Unauthenticated, E::Misconfigured, E::IssuerUnavailable])
         }
         Route::SignOut => row.gives_nothing("The browser deletes the cookie."),
-        Route::Chat => row.streams().gives::<MessageQueue>(202).refuses(&[
-            E::ThreadNotFound,
+        Route::Chat => row.streams().gives::<MessageQueue>(202).refuses_turns().refuses(&[
             E::MessageNotFound,
-            E::CollectionNotFound,
             E::AgentNotFound,
-            E::TurnOnHold,
-            E::ObjectTooNew,
-            E::VersionsDiffer,
-            E::TurnInProgress,
             E::StaleRequestSeq,
             E::QueueFull,
             E::MessageRemoved,
-            E::TooManyVersions,
-            E::TooManyThreads,
-            E::TooManyTurns,
-            E::TooManyStreams,
-            E::QuotaExceeded,
         ]),
+        Route::AiSdkChat => row.streams_in_a_dialect().refuses_turns().refuses(&[E::NotWaiting]),
+        Route::AiSdkStream { .. } => row
+            .in_thread()
+            .streams_in_a_dialect()
+            .gives_nothing("No turn runs.")
+            .refuses(&[E::TooManyStreams, E::TurnOnHold]),
+        Route::AiSdkCancel { .. } => row.in_thread().gives::<Cancelled>(200),
         Route::Models => row.gives::<ModelList<'_>>(200),
         Route::Threads => row
             .pages()
@@ -131,6 +127,10 @@ fn path_parameter(name: &str) -> Parameter {
     match name {
         "id" => id("The thread's id."),
         "message" => id("The message's id."),
+        "chat" => {
+            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 256 });
+            Parameter::path(name, "The client's own id of the chat.", schema)
+        }
         "turn" => id("The turn's id."),
         "memory" => id("The memory's id."),
         "collection" => id("The collection's id."),
@@ -208,6 +208,20 @@ fn event_number() -> Value {
 }
 
 impl Contract {
+    /// The refusals of a route that starts a turn.
+    fn refuses_turns(self) -> Self {
+        self.in_thread().refuses(&[
+            ErrorCode::CollectionNotFound,
+            ErrorCode::TurnOnHold,
+            ErrorCode::TurnInProgress,
+            ErrorCode::TooManyVersions,
+            ErrorCode::TooManyThreads,
+            ErrorCode::TooManyTurns,
+            ErrorCode::TooManyStreams,
+            ErrorCode::QuotaExceeded,
+        ])
+    }
+
     /// A route of a thread's object.
     fn in_thread(self) -> Self {
         self.refuses(&[ErrorCode::ThreadNotFound, ErrorCode::ObjectTooNew, ErrorCode::VersionsDiffer])

@@ -1,6 +1,7 @@
 //! The routing table: each route stands here once, with its method and path, its access and its body. `router` matches
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
+use dialects::ai_sdk::ChatBody;
 use wire::protocol::{
     AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
     ThreadChange, ToolResult,
@@ -9,7 +10,7 @@ use wire::protocol::{
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
 use crate::body::Body::{self, Nothing};
-use crate::body::{json, json_of, optional_json};
+use crate::body::{MAX_CHAT_BYTES, json, json_of, optional_json};
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +142,14 @@ routes! {
     /// goes on when the client closes the stream, unless `cancel_on_disconnect` is true. A repeated `turn_id` streams
     /// the first turn and starts none. With `if_running: queue` the message may have to wait: then the answer is the queue.
     Post "/api/chat" => Chat, Needs(Write), json::<ChatRequest>();
+    /// Answers a chat of the AI SDK with its UI message stream: the newest message of the user, or calls that wait for an
+    /// answer. Of the chat in the body only the end counts, because the thread has the rest.
+    Post "/api/ai-sdk/chat" => AiSdkChat, Needs(Write), json_of::<ChatBody<'static>>(MAX_CHAT_BYTES);
+    /// Streams the running turn of a chat of the AI SDK from its start.
+    Get "/api/ai-sdk/chat/{}/stream" => AiSdkStream(chat), Needs(Read), Nothing;
+    /// Stops the running turn of a chat of the AI SDK, and waits for its end. The client's own stop only closes its
+    /// connection.
+    Delete "/api/ai-sdk/chat/{}/stream" => AiSdkCancel(chat), Needs(Write), Nothing;
     /// Lists the models that a request may name.
     Get "/api/models" => Models, Needs(Read), Nothing;
     /// Lists the user's threads: the pinned ones, then the others, each newest first; all of them, or those that contain a

@@ -22,9 +22,14 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
         None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
     };
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
-    // Cloudflare sets this header, and replaces one that a client sends.
-    let visitor =
-        (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") });
-    let command = ThreadCommand::Chat { turn_id, request: Box::new(request), visitor };
+    let visitor = visitor(call, &owner);
+    let command =
+        ThreadCommand::Chat { turn_id, request: Box::new(request), visitor, dialect: None, follows: None };
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+}
+
+/// The visitor who sends a request; none for a user with a name. Cloudflare sets this header, and replaces one that a
+/// client sends.
+pub fn visitor(call: &Call, owner: &Owner) -> Option<Visitor> {
+    (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") })
 }

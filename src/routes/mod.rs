@@ -1,6 +1,7 @@
 //! The functions of the routes: one file for each resource. A request is admitted before anything else in it is read.
 //! So a caller without a credential learns nothing, not even whether an id is well-formed.
 
+mod ai_sdk;
 mod answers;
 mod chat;
 mod credentials;
@@ -70,6 +71,13 @@ fn answering<'a>(
         Route::Session => session::open(call, body).boxed_local(),
         Route::SignOut => session::sign_out(call).boxed_local(),
         Route::Chat => chat::start(call, caller.owner()?, body).boxed_local(),
+        Route::AiSdkChat => ai_sdk::chat(call, caller.owner()?, body).boxed_local(),
+        Route::AiSdkStream { chat } => {
+            ai_sdk::ask(call, caller.owner()?, chat, ai_sdk::replay()).boxed_local()
+        }
+        Route::AiSdkCancel { chat } => {
+            ai_sdk::ask(call, caller.owner()?, chat, ThreadCommand::Cancel).boxed_local()
+        }
         Route::Models => ready(models::list(call)).boxed_local(),
         Route::Threads => threads::list(call, caller.owner()?).boxed_local(),
         Route::Thread { id } => ask(caller.owner()?, id, ThreadCommand::Detail),

@@ -11,6 +11,7 @@ import { approvals } from "./suites/approvals.mjs";
 import { budget } from "./suites/budget.mjs";
 import { editing } from "./suites/editing.mjs";
 import { early, errors } from "./suites/errors.mjs";
+import { examples } from "./suites/examples.mjs";
 import { collections } from "./suites/collections.mjs";
 import { files } from "./suites/files.mjs";
 import { demo, grown, narrow } from "./suites/first.mjs";
@@ -40,7 +41,7 @@ import { versions } from "./suites/versions.mjs";
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
   safety, access, critics, agents, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
-  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
+  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
 };
 
 /** Suites that measure how fast the page is: they run alone. */

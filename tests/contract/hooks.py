@@ -30,6 +30,8 @@ BEYOND_SCHEMAS = [
     ("RestoreAgent", r"name|instructions|heard|rounds.*|hooks.*", "no agent is main, bytes are bounded, and each call needs its result"),
     ("ChangeThread", r"title|current_turn_id", "one member at a time, and the thread must have the turn"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
+    ("AiSdkChat", r"(messages|tools)(\[\d+\].*)?", "the newest message must be one to answer, and a tool must be one of ours"),
+    ("AiSdkChat", r"model|browser_context\.tab_count", "as of Chat"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
     ("PutHook", r"on|match|builtin|options(\..+)?|instructions|reads", "a built-in hook has its own options, every other one instructions and a point"),
@@ -145,6 +147,20 @@ def with_hook():
     return known | {"hook": "guard"}
 
 
+def with_chat(steps=({"text": ["Hello."]},), **body):
+    """A chat of the AI SDK whose turn plays these steps."""
+    name = f"contract-{next(NUMBERS)}"
+    requests.post(f"{FAKE}/_fake/scripts", json={name: {"steps": list(steps)}}, timeout=30).raise_for_status()
+    message = {"id": "m", "role": "user", "parts": [{"type": "text", "text": f"Hello [[fake:{name}]]"}]}
+    post("/api/ai-sdk/chat", {"id": name, "messages": [message], **body})
+    return {"chat": name}
+
+
+def with_waiting_chat():
+    tool = {"name": "getWeather", "description": "Tells it.", "inputSchema": {"type": "object"}}
+    return with_chat([{"calls": [{"name": "ui_get_weather", "arguments": {}}]}, {"text": ["Done."]}], tools=[tool])
+
+
 def everything():
     return with_workspace() | with_document() | with_file() | {"approval": "ui_erase", "hook": "guard"}
 
@@ -166,6 +182,8 @@ def queued():
 # The data of each operation: made once, or each time where the operation uses it up.
 ONCE = {}
 MAKE = {
+    "AiSdkStream": with_waiting_chat,
+    "AiSdkCancel": with_waiting_chat,
     "DeleteThread": thread,
     "ToolResults": lambda: waiting("ui_open"),
     "Approval": lambda: waiting("ui_erase"),
@@ -234,6 +252,8 @@ def before_call(context, case, kwargs):
         case.body["key"] = os.environ["ESPALIER_CONTRACT_KEY"]
     if name == "SearchCollection" and DICE.random() < 0.5:
         case.query["q"] = "hello"
+    if name == "AiSdkChat" and isinstance(case.body, dict) and DICE.random() < 0.5:
+        case.body["messages"] = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": " "}]}]
     if name == "ToolResults" and isinstance(case.body, dict):
         case.body["tool_call_id"] = known["call"]
 
@@ -255,6 +275,9 @@ def what_the_schema_allows_is_accepted(ctx, response, case):
 @schemathesis.check
 def events_are_what_the_document_says(ctx, response, case):
     if "text/event-stream" not in response.headers.get("content-type", [""])[0]:
+        return None
+    if "x-vercel-ai-ui-message-stream" in response.headers:
+        assert response.content.endswith(b"data: [DONE]\n\n"), "a stream without its end"
         return None
     schemas = case.operation.schema.raw_schema["components"]["schemas"]
     event = {**schemas["Numbered"], "components": {"schemas": schemas}}

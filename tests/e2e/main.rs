@@ -8,6 +8,7 @@
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
 mod agents;
+mod ai_sdk;
 mod asking;
 mod auth;
 mod bad_configuration;

@@ -12,7 +12,7 @@ use crate::storage::StoreError;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
-use wire::protocol::{ApiError, ChatRequest, Owner, Visitor};
+use wire::protocol::{ApiError, ChatRequest, Dialect, Owner, Visitor};
 
 use super::admission::{Admission, Looked, Manner, Step};
 use super::compose;
@@ -31,6 +31,8 @@ pub struct Ask<'a> {
     pub turn_id: Uuid,
     pub request: &'a ChatRequest,
     pub manner: Manner,
+    /// The form of the stream, where it is not ours.
+    pub dialect: Option<Dialect>,
 }
 
 /// The outcome of an admitted request.
@@ -52,14 +54,18 @@ impl Thread {
         }
         let Admitted::Turn(turn) = answer? else { return accepted(&self.store.queue()?) };
         let after = turn.seq_first.saturating_sub(1);
+        let respond = |reader| match ask.dialect {
+            None => stream_response(reader),
+            Some(dialect) => self.spoken(dialect, reader, 0),
+        };
         let Some(live) = self.live(&turn.turn_id)? else {
             let Some(through) = turn.seq_last else { return Err(on_hold(&turn, self.clock.now_ms())) };
-            return stream_response(self.reader(slot, Source::Stored { through }, after));
+            return respond(self.reader(slot, Source::Stored { through }, after));
         };
         let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
         match ask.request.cancel_on_disconnect {
-            Some(true) => stream_response(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))),
-            _ => stream_response(reader),
+            Some(true) => respond(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))),
+            _ => respond(reader),
         }
     }
 

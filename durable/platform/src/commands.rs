@@ -228,11 +228,18 @@ impl Thread {
         answer: Answer,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer");
+        match self.hand_in(id, on, answer)? {
+            Receipt::Unknown => Err(ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer")),
+            receipt => json_response(&Taken { taken: receipt != Receipt::Repeated }),
+        }
+    }
+
+    /// Hands an answer to the open turn, which goes on with it.
+    pub fn hand_in(self: &Rc<Self>, id: &str, on: Awaited, answer: Answer) -> Result<Receipt, ApiError> {
         let run = match self.open()? {
             OpenTurn::Run(run) => run,
             OpenTurn::OnHold(held) => return Err(on_hold(&held.turn, self.clock.now_ms())),
-            OpenTurn::None => return Err(not_waiting()),
+            OpenTurn::None => return Ok(Receipt::Unknown),
         };
         let asked = run.turn.waiting(id, on);
         let for_good = answer == Answer::ApproveForThread;
@@ -250,13 +257,12 @@ impl Thread {
             run.turn.answer(id, on, answer).map_err(not_logged)
         })?;
         match receipt {
-            Receipt::Unknown => return Err(not_waiting()),
-            Receipt::Repeated => {}
+            Receipt::Unknown | Receipt::Repeated => {}
             // A turn that runs on has more time: other turns may not take its place.
             Receipt::Taken if asked == Some(Asked::Limit) && self.is_current(&run) => self.keep_lease(&run),
             Receipt::Taken => self.go_on_in_its_place(&run),
         }
-        json_response(&Taken { taken: receipt != Receipt::Repeated })
+        Ok(receipt)
     }
 
     /// The tools that a person allowed in this thread for good.

@@ -10,7 +10,7 @@ use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
 use engine::profiles::{Chain, ContextProfile, Limits, Role};
 use engine::prompt;
-use engine::toolbelt::{ToolPolicy, ToolUsers};
+use engine::toolbelt::{PermissionClass, ToolPolicy, ToolUsers};
 use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
@@ -60,6 +60,8 @@ pub struct Frame<'a> {
     pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
+    /// Whether it may bring them outside the editor too: a client of a dialect knows no editor.
+    pub client_tools_anywhere: bool,
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
     /// The hooks of the thread.
@@ -159,6 +161,9 @@ fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
         collections: frame.retrieved.collections.clone(),
         ..ToolPolicy::of(kind)
     };
+    if frame.client_tools_anywhere && !frame.client_tools.is_empty() {
+        policy.classes.insert(PermissionClass::EditorMutate);
+    }
     policy.classes.retain(|class| users.may_have(*class, frame.owner));
     Ok(policy.narrowed(frame.mcp.rules(rules.as_ref().clone()), frame.approved.clone()))
 }

@@ -18,6 +18,7 @@ pub mod reader;
 pub mod revival;
 pub mod sse;
 pub mod storage;
+pub mod translated;
 
 #[cfg(target_arch = "wasm32")]
 pub mod accounts;
@@ -58,6 +59,8 @@ mod reservation;
 pub mod respond;
 #[cfg(target_arch = "wasm32")]
 mod revive;
+#[cfg(target_arch = "wasm32")]
+mod speak;
 #[cfg(target_arch = "wasm32")]
 mod start;
 #[cfg(target_arch = "wasm32")]

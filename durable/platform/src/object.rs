@@ -70,10 +70,17 @@ impl DurableObject for ThreadObject {
 async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
     let ThreadEnvelope { owner, thread_id, command } = envelope;
     match command {
-        ThreadCommand::Chat { turn_id, request, visitor } => {
+        ThreadCommand::Chat { turn_id, mut request, visitor, dialect, follows } => {
             let visitor = visitor.as_ref();
             let manner = Manner::of(&request);
-            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request: &request, manner }).await
+            if let Some(follows) = follows {
+                request.replaces_message_id = thread.replaced(&owner, follows)?;
+            }
+            let request = &request;
+            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request, manner, dialect }).await
+        }
+        ThreadCommand::Speak { dialect, answers, turn_id, read } => {
+            thread.speak(&owner, dialect, answers, turn_id.zip(read))
         }
         ThreadCommand::Detail => thread.detail(&owner),
         ThreadCommand::Messages { limit, cursor, all } => {

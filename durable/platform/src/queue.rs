@@ -208,7 +208,8 @@ impl Thread {
         let started = match read(&row) {
             Ok(Queued { request, visitor }) => {
                 let (visitor, request) = (visitor.as_ref(), &request);
-                let ask = Ask { owner: &owner, visitor, thread_id, turn_id, request, manner: Manner::Next };
+                let (manner, dialect) = (Manner::Next, None);
+                let ask = Ask { owner: &owner, visitor, thread_id, turn_id, request, manner, dialect };
                 self.started(&ask).await.map(drop)
             }
             Err(error) => Err(error),

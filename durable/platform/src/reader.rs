@@ -91,6 +91,8 @@ pub struct Reader {
     cursor: Seq,
     written_at: Option<u64>,
     heartbeat: Option<LocalBoxFuture<'static, ()>>,
+    /// How long it waits for a parked turn.
+    patience_ms: u64,
     /// Dropped with the reader: so other parts of the object learn that the reader is gone.
     guards: Vec<Box<dyn std::any::Any>>,
 }
@@ -105,8 +107,14 @@ impl Reader {
             cursor: after,
             written_at: None,
             heartbeat: None,
+            patience_ms: PARKED_MS,
             guards: Vec::new(),
         }
+    }
+
+    /// Ends as soon as the turn is parked and the client has all of it.
+    pub fn leaving_at_once(self) -> Self {
+        Reader { patience_ms: 0, ..self }
     }
 
     /// Drops `guard` when the reader is dropped.
@@ -233,7 +241,7 @@ impl Reader {
     /// Waits a short time for an event of a parked turn, then writes that the turn is parked, and ends.
     async fn wait_parked(&mut self, live: &LiveLog, parked_at: u64, out: &mut Vec<u8>) {
         self.heartbeat = None;
-        let left = (parked_at + PARKED_MS).saturating_sub(self.clock.now_ms());
+        let left = (parked_at + self.patience_ms).saturating_sub(self.clock.now_ms());
         let mut over = (left > 0).then(|| self.clock.sleep(left));
         let cursor = self.cursor;
         let silent = poll_fn(|context| {

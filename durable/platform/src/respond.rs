@@ -1,14 +1,19 @@
 //! Responses: problems, JSON, streams. The Worker uses the same.
 
+use std::rc::Rc;
+
+use dialects::Translation;
+use futures::TryStreamExt;
 use serde::Serialize;
 use worker::{Response, ResponseBody, ResponseBuilder};
 
 use crate::storage::StoreError;
-use engine::ports::LogError;
+use engine::ports::{Clock, LogError};
 use wire::protocol::{ApiError, ErrorCode};
 
 use super::headers::ALWAYS;
 use super::reader::Reader;
+use super::translated::translated;
 
 fn builder(status: u16) -> worker::Result<ResponseBuilder> {
     let response = ResponseBuilder::new().with_status(status);
@@ -59,17 +64,35 @@ pub fn lines_response(content_type: &str, body: ResponseBody) -> Result<Response
 
 /// A reader's events as `text/event-stream`.
 pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
-    use futures::TryStreamExt;
     let writes = reader.into_stream().map_err(|error| {
         worker::console_error!("reader: {error}");
         worker::Error::RustError("the event log could not be read".to_owned())
     });
-    builder(200)
-        .and_then(|response| response.with_header("content-type", "text/event-stream"))
-        // Proxies of the nginx family would collect the events otherwise.
-        .and_then(|response| response.with_header("x-accel-buffering", "no"))
+    events().and_then(|response| response.from_stream(writes)).map_err(|error| internal(&error))
+}
+
+/// A reader's events in a dialect.
+pub fn translated_response(
+    reader: Reader,
+    translation: Translation,
+    clock: Rc<dyn Clock>,
+) -> Result<Response, ApiError> {
+    let (name, value) = translation.header();
+    let writes = translated(reader.into_stream(), translation, clock).map_err(|error| {
+        worker::console_error!("{error}");
+        worker::Error::RustError("the event log could not be translated".to_owned())
+    });
+    events()
+        .and_then(|response| response.with_header(name, value))
         .and_then(|response| response.from_stream(writes))
         .map_err(|error| internal(&error))
+}
+
+fn events() -> worker::Result<ResponseBuilder> {
+    builder(200)?
+        .with_header("content-type", "text/event-stream")?
+        // Proxies of the nginx family would collect the events otherwise.
+        .with_header("x-accel-buffering", "no")
 }
 
 /// A failure of the service: the log gets the error, and the caller gets only the fact of it.

@@ -3,6 +3,7 @@
 mod limits;
 mod live;
 mod parked;
+mod translated;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -49,8 +49,9 @@ pub struct Probe {
 }
 
 /// The codes of the refusals, by the beginning of the path.
-const CODES: [(&str, &str); 4] = [
+const CODES: [(&str, &str); 5] = [
     ("/api/threads/", "thread_not_found"),
+    ("/api/ai-sdk/", "thread_not_found"),
     ("/api/projects/", "project_not_found"),
     ("/api/memories/", "memory_not_found"),
     ("/api/collections/", "collection_not_found"),
@@ -83,6 +84,8 @@ pub fn probes() -> Vec<Probe> {
         ("POST /api/threads/{}/cancel", "/api/threads/{thread}/cancel", turn),
         ("POST /api/threads/{}/tool_results", "/api/threads/{thread}/tool_results", result),
         ("POST /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/{turn}", approve),
+        ("GET /api/ai-sdk/chat/{}/stream", "/api/ai-sdk/chat/{thread}/stream", NULL),
+        ("DELETE /api/ai-sdk/chat/{}/stream", "/api/ai-sdk/chat/{thread}/stream", NULL),
         ("GET /api/threads/{}/approvals", "/api/threads/{thread}/approvals", NULL),
         ("DELETE /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/ui_erase", NULL),
         ("GET /api/threads/{}/hooks", "/api/threads/{thread}/hooks", NULL),

@@ -109,6 +109,12 @@ SELECT (SELECT count(*) FROM turns WHERE parent_seq = ?1)
   + (SELECT count(*) FROM turns WHERE parent_seq IS NULL
     AND seq_first = (SELECT min(seq_first) FROM turns WHERE seq_first > ?1))";
 
+/// The user's message of the newest turn that follows a turn.
+pub const SELECT_QUESTION_AFTER: &str = "
+SELECT messages.id FROM turns JOIN messages ON messages.turn_id = turns.turn_id AND role = 'user'
+WHERE parent_seq = ?1 OR (parent_seq IS NULL AND seq_first = (SELECT min(seq_first) FROM turns WHERE seq_first > ?1))
+ORDER BY seq_first DESC LIMIT 1";
+
 /// A condition on `seq_first`: the turn is on the path of this parameter. The path must be there as `path`, see
 /// [`PATH`](path_of).
 pub const ON_PATH: &str = "EXISTS (SELECT 1 FROM path WHERE seq_first BETWEEN first AND last)";

@@ -46,6 +46,11 @@ impl Store {
         }
     }
 
+    /// The user's message of the newest turn that follows a turn.
+    pub fn newest_question_after(&self, turn: Seq) -> Result<Option<String>, StoreError> {
+        self.row(path::SELECT_QUESTION_AFTER, [int(turn)])?.map(|mut row| row.text(0)).transpose()
+    }
+
     /// How many turns follow a turn.
     pub fn children(&self, turn: Seq) -> Result<usize, StoreError> {
         let row = self.row(path::COUNT_CHILDREN, [int(turn)])?;

@@ -134,3 +134,26 @@ fn a_thread_has_so_many_readers_and_no_more() {
     drop(places);
     assert!(readers.admit().is_some());
 }
+
+// Issue 22
+#[test]
+fn a_reader_without_patience_ends_once_the_client_has_all_of_a_parked_turn() {
+    let mut story = Story::new(1);
+    let texts = Texts::default();
+    let clock = Rc::clone(&story.clock) as Rc<dyn Clock>;
+    let reader = Reader::new(Rc::clone(&story.shelf) as Rc<dyn Archive>, clock, story.live(), 0);
+    let (mut stream, seen) = (reader.leaving_at_once().into_stream(), Rc::clone(&texts));
+    let reading = async move {
+        while let Some(write) = stream.next().await {
+            seen.borrow_mut().push(String::from_utf8(write.unwrap()).unwrap());
+        }
+        seen.borrow_mut().push(OVER.to_owned());
+    };
+    story.pool.spawner().spawn_local(reading).unwrap();
+    story.live.publish([(1, fact("a")), (2, fact("waits"))]).unwrap();
+    story.settle();
+    assert_eq!(texts.borrow().len(), 1, "a turn that runs is awaited: {texts:?}");
+    story.live.park(story.clock.now_ms());
+    story.settle();
+    assert_eq!(last(&texts), [PARKED, OVER]);
+}

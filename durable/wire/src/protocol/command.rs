@@ -5,7 +5,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{AgentDump, ApiError, ChatRequest, Decision, ErrorCode, Hook};
+use super::{AgentDump, ApiError, ChatRequest, Decision, Dialect, ErrorCode, GivenAnswer, Hook, Seq};
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -51,6 +51,16 @@ impl Owner {
     /// The thread of a request that names none. A blind retry of the same turn gets the same thread.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
         self.derived(&["derived thread", &turn_id.to_string()])
+    }
+
+    /// The thread that a client of a dialect calls by this name.
+    pub fn dialect_thread(&self, dialect: Dialect, name: &str) -> Uuid {
+        self.derived(&["dialect thread", dialect.as_str(), name])
+    }
+
+    /// The turn of a client's message in a thread. The same message again gets the same turn.
+    pub fn dialect_turn(&self, thread_id: Uuid, id: &str, message: &str) -> Uuid {
+        self.derived(&["dialect turn", &thread_id.to_string(), id, message])
     }
 
     /// The word that limits a search in an index of all users to this user.
@@ -194,6 +204,23 @@ pub enum ThreadCommand {
         request: Box<ChatRequest>,
         /// The address of an anonymous visitor; none for all others.
         visitor: Option<Visitor>,
+        /// The form of the stream, where it is not ours.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dialect: Option<Dialect>,
+        /// The turn that a version follows, by one of its messages; the nil id is the beginning of the conversation. A
+        /// client of a dialect knows the answer before its question, and not the question that it replaces.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<Uuid>,
+    },
+    /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
+    /// has read it. Without answers: the open turn from its start.
+    Speak {
+        dialect: Dialect,
+        answers: Vec<GivenAnswer>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        read: Option<Seq>,
     },
     Detail,
     Messages {
@@ -292,7 +319,8 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor },
+    "chat" => Chat { turn_id, request, visitor, dialect, follows },
+    "speak" => Speak { dialect, answers, turn_id, read },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },
     "stream" => Stream { after },

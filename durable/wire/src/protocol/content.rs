@@ -322,6 +322,18 @@ impl DataUrl {
     }
 }
 
+impl Default for Content {
+    fn default() -> Self {
+        Content::Text(String::new())
+    }
+}
+
+impl From<String> for DataUrl {
+    fn from(url: String) -> Self {
+        DataUrl(url)
+    }
+}
+
 impl From<String> for Content {
     fn from(text: String) -> Self {
         Content::Text(text)

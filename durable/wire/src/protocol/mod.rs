@@ -6,6 +6,7 @@ mod change;
 mod command;
 mod content;
 mod cost;
+mod dialect;
 mod error;
 mod event;
 mod hook;
@@ -34,6 +35,7 @@ pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
 pub use cost::{CostSummary, ModelCost};
+pub use dialect::{Dialect, GivenAnswer};
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
     AgentState, AgentStatus, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason,
@@ -70,7 +72,7 @@ pub use queue::{
 pub use record::{RecordEntry, RecordList};
 pub use request::{
     Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
-    ToolResult,
+    ToolResult, read_body,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
 

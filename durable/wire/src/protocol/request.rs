@@ -41,7 +41,7 @@ fn unsaid() -> Content {
 
 /// A chat message with the options of the client. The service ignores unknown members. Older clients send `tools` and
 /// `agent_mode`, which have no effect.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "openapi", schemars(extend("anyOf" = [{"required": ["content"]}, {"required": ["continue"]}])))]
@@ -128,7 +128,7 @@ pub struct ClientTool {
     #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = r"\S")))]
     pub description: String,
     /// A JSON Schema of type object.
-    #[serde(alias = "parameters")]
+    #[serde(alias = "parameters", alias = "inputSchema")]
     #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub input_schema: Map<String, Value>,
 }
@@ -250,6 +250,11 @@ impl ContextKind {
     }
 }
 
+/// Reads the body of a dialect's request: a JSON object. The error names the first offending member.
+pub fn read_body<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
+    read(body)
+}
+
 /// Reads a body as a JSON object. The error names the first offending member.
 pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
     if body.iter().all(u8::is_ascii_whitespace) {
@@ -271,8 +276,13 @@ impl ChatRequest {
             request.check_continuation()?;
             request.content = CONTINUE.into();
         }
-        request.check()?;
-        Ok(request)
+        request.checked()
+    }
+
+    /// The request, if its members are within their limits.
+    pub fn checked(self) -> Result<ChatRequest, ApiError> {
+        self.check()?;
+        Ok(self)
     }
 
     /// A continuation names its thread, and stands instead of a message.

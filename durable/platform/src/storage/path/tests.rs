@@ -164,6 +164,9 @@ proptest! {
             for (parent, _) in plain.turns.iter().chain([&(NO_TURN, NO_TURN)]) {
                 let children = plain.turns.iter().filter(|(_, of)| of == parent).count() as u64;
                 prop_assert_eq!(number(&database, COUNT_CHILDREN, *parent), children, "children of {}", parent);
+                let newest = plain.turns.iter().filter(|(_, of)| of == parent).map(|(turn, _)| format!("q{turn}")).next_back();
+                let question = database.query_row(SELECT_QUESTION_AFTER, [parent], |row| row.get::<_, String>(0));
+                prop_assert_eq!(question.optional().unwrap(), newest, "the newest question after {}", parent);
             }
             let moved: BTreeSet<String> = ids(&database, &select_moved(), &before.json(), &path.json()).into_iter().collect();
             let expected: BTreeSet<String> = on_before.symmetric_difference(&on_path)

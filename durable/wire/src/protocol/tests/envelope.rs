@@ -17,7 +17,23 @@ fn chat(request: &Value) -> ThreadCommand {
         // A member without a meaning stays in the Worker.
         request: Box::new(ChatRequest { agent_mode: None, tools: None, ..request }),
         visitor: Some(Visitor { address: Some("10.0.0.1".to_owned()) }),
+        dialect: None,
+        follows: None,
     }
+}
+
+/// The same request in a dialect.
+fn spoken(follows: Option<Uuid>) -> ThreadCommand {
+    let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
+        unreachable!()
+    };
+    ThreadCommand::Chat { turn_id, request, visitor, dialect: Some(Dialect::AiSdk), follows }
+}
+
+fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u64>) -> ThreadCommand {
+    let answer = |decision| GivenAnswer { id: "a".into(), decision, content: "{}".into(), is_error: true };
+    let answers = decisions.iter().copied().map(answer).collect();
+    ThreadCommand::Speak { dialect: Dialect::AiSdk, answers, turn_id, read }
 }
 
 /// A request with everything that a client may send, the names that old clients use included.
@@ -62,6 +78,10 @@ fn every_command_is_read_as_it_was_sent() {
         chat(&full()),
         chat(&json!({ "content": "Hello" })),
         chat(&json!({ "content": "Hello", "agent": "critic" })),
+        spoken(Some(Uuid::nil())),
+        spoken(None),
+        speak(&[Some(Decision::Deny), None], Some("t".into()), Some(7)),
+        speak(&[], None, None),
         ThreadCommand::Detail,
         ThreadCommand::Messages { limit: 7, cursor: None, all: false },
         ThreadCommand::Messages { limit: 7, cursor: Some("9".into()), all: true },

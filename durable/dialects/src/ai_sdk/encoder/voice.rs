@@ -1,0 +1,50 @@
+//! Writes frames, but for those that the client has, and begins with `start`.
+
+use serde_json::Error;
+
+use crate::ai_sdk::frame::{self, Begun, Frame};
+use wire::protocol::Seq;
+
+pub struct Voice {
+    /// The client has the frames of all events up to this number.
+    known: Seq,
+    /// The number of the present event.
+    pub seq: Seq,
+    pub begun: Begun,
+    has_begun: bool,
+}
+
+impl Voice {
+    pub fn new(known: Seq) -> Self {
+        Voice { known, seq: 0, begun: Begun::default(), has_begun: false }
+    }
+
+    /// Whether the client gets the present event.
+    pub fn is_heard(&self) -> bool {
+        self.seq > self.known
+    }
+
+    /// Writes a frame of the present event.
+    pub fn tell(&mut self, out: &mut Vec<u8>, frame: &Frame<'_>) -> Result<(), Error> {
+        if self.is_heard() { self.say(out, frame) } else { Ok(()) }
+    }
+
+    /// Writes a frame that belongs to no event.
+    pub fn say(&mut self, out: &mut Vec<u8>, frame: &Frame<'_>) -> Result<(), Error> {
+        self.start(out)?;
+        frame::write(out, frame)
+    }
+
+    /// Begins, if the client gets the present event.
+    pub fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        if self.is_heard() { self.start(out) } else { Ok(()) }
+    }
+
+    fn start(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return Ok(());
+        }
+        let start = Frame::Start { message_id: &self.begun.message_id, message_metadata: &self.begun };
+        frame::write(out, &start)
+    }
+}

@@ -1,0 +1,4 @@
+mod client;
+mod encoding;
+mod log;
+mod requests;

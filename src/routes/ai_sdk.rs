@@ -1,0 +1,54 @@
+//! The routes of the AI SDK: its requests become commands to the thread's object, which answers in the SDK's own form.
+
+use dialects::ai_sdk::{MAX_CHAT_ID, Sent, Wants};
+use engine::toolbelt::client;
+use percent_encoding::percent_decode_str;
+use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
+
+use super::{chat, object};
+use crate::call::{Answer, Call};
+use crate::ids::uuid_v7;
+use crate::problem::Failure;
+
+const DIALECT: Dialect = Dialect::AiSdk;
+
+/// `POST /api/ai-sdk/chat`: a message, a message in place of another one, or answers to calls.
+pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
+    let Sent { chat_id, wants } = Sent::parse(body)?;
+    let thread_id = owner.dialect_thread(DIALECT, &chat_id);
+    let command = match wants {
+        Wants::Answers { answers, read } => {
+            let (turn_id, read) = read.unzip();
+            ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read }
+        }
+        Wants::Turn { request, same, follows } => {
+            client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
+            let turn_id = match same {
+                Some((id, message)) => owner.dialect_turn(thread_id, &id, &message),
+                None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
+            };
+            let visitor = chat::visitor(call, &owner);
+            ThreadCommand::Chat { turn_id, request, visitor, dialect: Some(DIALECT), follows }
+        }
+    };
+    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+}
+
+/// A command to the thread of a chat that a path names.
+pub async fn ask(call: &Call, owner: Owner, chat: &str, command: ThreadCommand) -> Result<Answer, Failure> {
+    let none = || ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id");
+    let chat = percent_decode_str(chat).decode_utf8().ok().filter(|chat| chat.len() <= MAX_CHAT_ID);
+    let thread_id = owner.dialect_thread(DIALECT, &chat.ok_or_else(none)?);
+    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+}
+
+/// `GET /api/ai-sdk/chat/{chat}/stream`: the running turn from its start.
+pub fn replay() -> ThreadCommand {
+    ThreadCommand::Speak { dialect: DIALECT, answers: Vec::new(), turn_id: None, read: None }
+}
+
+/// The refusal of a tool, with the member's name in this body.
+fn of_tools(error: ApiError) -> ApiError {
+    let field = error.field.map(|field| field.replacen("client_tools", "tools", 1));
+    ApiError { field, ..error }
+}
