@@ -269,7 +269,7 @@ async fn what_is_replaced_or_deleted_stays_as_a_version() {
         text("Done."),
     ];
     case.script("work", steps).await;
-    let events = case.chat("work").await;
+    let events = case.chat_with(&json!({ "content": case.said("Work", "work") })).await;
     let thread = first(&events, "session").text("thread_id").to_owned();
     let wrote = |path: &str| -> Value {
         let is_it = |event: &&Event| {
