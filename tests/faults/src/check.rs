@@ -1,6 +1,7 @@
 //! The checks after a run, once everything is quiet again: in D1, and in the objects' own databases, read past the
 //! service.
 
+mod agents;
 mod paths;
 
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use crate::d1::Database;
 use crate::ledger::Ledger;
 use crate::r2::Bucket;
 
+pub use agents::remembered;
 pub use paths::marked;
 
 /// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see

@@ -65,6 +65,8 @@ pub struct Seen {
 
 /// A turn that ended.
 pub struct Ended {
+    pub number: u64,
+    pub shape: Shape,
     pub thread_id: String,
     pub turn_id: String,
     pub user_message_id: String,
@@ -337,6 +339,8 @@ impl Clients {
         seen.ended += u32::from(events.iter().filter(|event| event.kind == "done").count() == 1);
         *seen.finishes.entry(done.text("finish_reason").to_owned()).or_default() += 1;
         seen.turns.push(Ended {
+            number: order.number,
+            shape: order.shape,
             thread_id: order.thread_id.clone(),
             turn_id: script::turn_id(order.number),
             user_message_id: session.text("user_message_id").to_owned(),

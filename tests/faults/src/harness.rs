@@ -200,12 +200,11 @@ impl Harness {
             && counts.upstream.values().sum::<u32>() >= quota.upstream
     }
 
-    /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests. Plays turns that
-    /// wait, ask at a limit, summarise the turn before them, and are blocked by a hook's model, struck at each of their
-    /// commits; versions of a turn, and messages that wait for one. Returns the number of boundaries.
+    /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests; then the other
+    /// fixed turns, struck at each of their commits; versions; and messages that wait. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
-        for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded] {
+        for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded, Shape::Talks] {
             tried += self.commits(shape, &["kill", "abort"], stride).await?;
         }
         tried += self.versions(stride).await?;
@@ -384,6 +383,7 @@ impl Harness {
         // A row that D1 took leaves the outbox a moment later, and a journal its object.
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
+        check::remembered(&objects, &seen.turns, &ledger)?;
         let objects = check::objects(&objects, &ledger)?;
         let kept = check::kept(&self.runtime.quotas(), &self.refused, &ledger)?;
         let took = self.began.elapsed();

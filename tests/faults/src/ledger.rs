@@ -256,6 +256,15 @@ impl Ledger {
         state.turns.entry(turn).or_default().journal(marker, step, "a client had seen its end");
     }
 
+    /// Notes that an agent has heard the end of this model call.
+    pub fn model_heard(&self, marker: &str, step: usize) {
+        let mut state = self.lock();
+        let turn = script::turn_of(marker).map(|number| state.turns.entry(number).or_default());
+        if let Some(turn) = turn {
+            turn.journal(marker, step, "an agent had heard it");
+        }
+    }
+
     /// Notes that the provider failed before the first byte of its answer.
     pub fn model_refused(&self, marker: &str, step: usize, attempt: usize) {
         let mut state = self.lock();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use espalier_test_support::fake_llm::{Act, Head, check, end, position, reply_body};
+use espalier_test_support::fake_llm::{Act, Head, check, end, reply_body};
 use espalier_test_support::{Step, Value, json};
 use futures::stream;
 use http_body_util::{BodyExt, StreamBody};
@@ -139,11 +139,16 @@ fn asked(world: &World, life: u32, body: &Value) -> Result<Asked, String> {
         let script = Step { text: words, ..Step::default() };
         return Ok(Asked { marker: text, step: 0, script, attempt });
     }
-    let (marker, step) = position(body).ok_or("it has no marker")?;
+    let (marker, step) = script::talk::place(body).ok_or("it has no marker")?;
     let script =
         script::reply_to(&marker, step, body).ok_or_else(|| format!("{marker} has no step {step}"))?;
     for untrue in script::untrue(&marker, body) {
         world.ledger.violation(untrue);
+    }
+    let (untrue, heard) = script::talk::judged(body);
+    untrue.into_iter().for_each(|what| world.ledger.violation(what));
+    for (marker, step) in heard {
+        world.ledger.model_heard(&marker, step);
     }
     if let Some(summary) = script::used_summary(body) {
         world.ledger.summary_used(&summary);

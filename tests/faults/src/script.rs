@@ -1,12 +1,23 @@
 //! The model's replies for each turn. A reply depends on the marker and the step alone, so a repeated call gets the
 //! same reply.
 
+mod contexts;
+mod places;
+pub mod talk;
+
 use std::collections::HashMap;
 
 use espalier_test_support::fake_llm::text_of;
 use espalier_test_support::{Step, Value, calls, json, text};
 
 use crate::rng::Rng;
+
+use contexts::LONG_WORDS;
+pub use contexts::{
+    CONTINUED_STEP, GROWING_CALLS, GROWING_CONTEXT, LIMITED_CALLS, LIMITED_CONTEXT, LONG_CONTEXT,
+    LONG_HISTORY_TOKENS,
+};
+pub use places::called;
 
 /// The shape of a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,8 +40,10 @@ pub enum Shape {
     Grows,
     /// A long message, after which the turns before it no longer fit into a request.
     Long,
-    /// A call that the operator's hook blocks by asking the model, beside one that it does not watch.
+    /// Calls that the operator's hook blocks: its model says so, or answers nonsense. Others that it does not watch.
     Guarded,
+    /// Agents that stay, with a discussion, another round of it, one that a hook blocks, and an end.
+    Talks,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
@@ -38,7 +51,7 @@ pub enum Shape {
 }
 
 /// The shapes of a storm. Raw workerd has no R2, so only the whole of wrangler plays the last one.
-pub const SHAPES: [Shape; 10] = [
+pub const SHAPES: [Shape; 11] = [
     Shape::Direct,
     Shape::Parallel,
     Shape::Nested,
@@ -48,6 +61,7 @@ pub const SHAPES: [Shape; 10] = [
     Shape::Limited,
     Shape::Grows,
     Shape::Guarded,
+    Shape::Talks,
     Shape::Files,
 ];
 
@@ -67,6 +81,7 @@ impl Shape {
             Shape::Grows => "grows",
             Shape::Long => "long",
             Shape::Guarded => "guarded",
+            Shape::Talks => "talks",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
@@ -84,24 +99,9 @@ impl Shape {
     }
 }
 
-/// The context of the long turns, whose requests are short, in tokens; and the filler of their messages: one of them fits
-/// into a request, and two do not.
-pub const LONG_CONTEXT: &str = "general";
-pub const LONG_HISTORY_TOKENS: u32 = 24_000;
-const LONG_WORDS: usize = 3_200;
-
 /// The beginning of the service's request for a summary, and of the message that has one.
 const SUMMARY_PROMPT: &str = "You summarise the earlier part of a conversation";
 const SUMMARY_MARK: &str = "<conversation_summary>\n";
-
-/// The context of the limited turns, which alone has few calls: with four, the subtask's last call is one too many.
-pub const LIMITED_CONTEXT: &str = "task";
-pub const LIMITED_CALLS: u32 = 4;
-/// The context of the turns that ask at their limit. Each grant brings two calls more, so one of five asks twice.
-pub const GROWING_CONTEXT: &str = "project_audit";
-pub const GROWING_CALLS: u32 = 2;
-/// The step of the model's first reply in a continuation: after one reply and the service's last words.
-pub const CONTINUED_STEP: usize = 2;
 
 /// The client's tools; the second one must be allowed each time.
 const PICK: &str = "ui_pick";
@@ -112,11 +112,12 @@ pub const POLICY: &str = r#"{"ui_sign":"ask"}"#;
 /// The call that the operator's hook watches. The hook blocks it, also where its model fails.
 const GUARDED: &str = "memory_read";
 /// The operator's hooks.
-pub const HOOKS: &str = r#"[{"name":"guard","on":"action","match":["memory_read"],"instructions":"Block each look at a secret."}]"#;
+pub const HOOKS: &str = r#"[{"name":"guard","on":"action","match":["memory_read"],"instructions":"Block each look at a secret."},{"name":"talks","builtin":"discuss_limit","options":{"most":2}}]"#;
 
-/// The key of a guarded call. It has the marker of the hook's model.
-fn secret(number: &str) -> String {
-    format!("[[fake:guarded/judge#{number}]]")
+/// The key of a guarded call. It has the marker of the hook's model, which judges, or is mute.
+fn secret(marker: &str, model: &str) -> Option<String> {
+    let (path, number) = marker.rsplit_once('#')?;
+    Some(format!("[[fake:{path}/{model}#{number}]]"))
 }
 
 /// The client's tools in a request.
@@ -146,10 +147,14 @@ pub fn untrue(marker: &str, body: &Value) -> Vec<String> {
             let name = call["function"]["name"].as_str()?;
             let arguments: Value = serde_json::from_str(call["function"]["arguments"].as_str()?).ok()?;
             let told = results.get(call["id"].as_str()?).copied().unwrap_or("nothing");
-            let guarded = marker.rsplit_once('#').map(|(_, number)| secret(number));
-            let is_guarded = name == GUARDED && arguments["key"].as_str() == guarded.as_deref();
+            let key = arguments["key"].as_str();
+            let is_guarded = name == GUARDED
+                && ["judge", "mute"].iter().any(|model| key == secret(marker, model).as_deref());
             if is_guarded && !told.starts_with("Error: blocked by hook guard: ") {
                 return Some(format!("{marker}: the hook did not block its call: {told:?}"));
+            }
+            if let Some(untrue) = talk::untrue(marker, name, &arguments, told) {
+                return Some(untrue);
             }
             let expected = expected(marker, name, &arguments)?;
             (told != expected)
@@ -232,8 +237,22 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
         "grows" => vec![at.does(&["task:a", "once"]), at.says()],
         "grows/a" => vec![at.does(&["once", "again"]), at.does(&["again"]), at.says()],
         "long" => vec![at.does(&["once", "again"]), at.says()],
-        "guarded" => vec![at.does(&["guarded", "again"]), at.does(&["again"]), at.says()],
-        "guarded/judge" => vec![at.finishes(json!({ "decision": "block", "text": "not today" }))],
+        "guarded" => vec![at.does(&["judge", "again"]), at.does(&["mute", "again"]), at.says()],
+        "talks" => vec![
+            at.does(&["meet-a", "make-b", "make-c"]),
+            at.does(&["discuss"]),
+            at.does(&["again"]),
+            at.does(&["toomuch", "ask-c"]),
+            at.does(&["end-c", "once"]),
+            at.says(),
+        ],
+        "talks/a2" => vec![at.does(&["judge", "once"]), at.says()],
+        "talks/b1" => vec![at.does(&["again"]), at.says()],
+        "talks/a1" | "talks/a3" | "talks/b2" | "talks/c1" => vec![at.says()],
+        "guarded/judge" | "talks/a2/judge" => {
+            vec![at.finishes(json!({ "decision": "block", "text": "not today" }))]
+        }
+        "guarded/mute" => vec![at.says(), at.says()],
         "files" => vec![at.does(&["write"]), at.does(&["edit"]), at.does(&["read"]), at.says()],
         "whole" => vec![at.does(&["once", "task:a", "again", "schema:s"]), at.says()],
         "whole/a" => vec![at.does(&["task:c", "once"]), at.says()],
@@ -308,32 +327,6 @@ pub fn continued(marker: &str, step: usize, body: &Value) -> Option<Step> {
 /// The steps of a plan, wave by wave.
 const WAVES: [&[&str]; 2] = [&["a", "b"], &["c"]];
 
-/// The marker and the step of a model call of this turn. The call's id ends with its place: `STEP`, behind one
-/// `STEP.CALL-` for each enclosing subtask. Below a plan's call, `plan-` stands for the level that makes the plan, and
-/// `wWAVE.CALL-` for one of the plan's steps. `STEP.CALLhINDEX-hook-` stands for the level of a hook.
-pub fn called(shape: Shape, number: u64, model_call_id: &str) -> Option<(String, usize)> {
-    let mut marker = format!("{}#{number}", shape.name());
-    let mut place = model_call_id.splitn(3, '_').nth(2)?.split('-');
-    let step = place.next_back()?.parse().ok()?;
-    for subtask in place.filter(|subtask| !["plan", "hook"].contains(subtask)) {
-        let (step, call) = subtask.split_once('.')?;
-        if call.contains('h') {
-            marker = format!("{}/judge#{number}", shape.name());
-            continue;
-        }
-        if let Some(wave) = step.strip_prefix('w') {
-            let name = WAVES.get(wave.parse::<usize>().ok()?)?.get(call.parse::<usize>().ok()?)?;
-            marker = format!("{}/{name}#{number}", shape.name());
-            continue;
-        }
-        let made = reply(&marker, step.parse().ok()?)?.calls.into_iter().nth(call.parse().ok()?)?;
-        let told = ["instructions", "objective"].iter().find_map(|member| made.arguments[*member].as_str());
-        let (_, rest) = told?.split_once("[[fake:")?;
-        marker = rest.strip_suffix("]]")?.to_owned();
-    }
-    Some((marker, step))
-}
-
 struct At<'a> {
     marker: &'a str,
     path: &'a str,
@@ -356,6 +349,11 @@ impl At<'_> {
     }
 
     fn call(&self, index: usize, what: &str) -> (&'static str, Value) {
+        if self.path == Shape::Talks.name()
+            && let Some(call) = talk::call(what, self.number)
+        {
+            return call;
+        }
         let label = json!({ "label": format!("{}.{}.{index}", self.marker, self.step) });
         let (what, child) = what.split_once(':').unwrap_or((what, ""));
         let instructions = format!("Do that. [[fake:{}/{child}#{}]]", self.path, self.number);
@@ -367,7 +365,7 @@ impl At<'_> {
             "sum" => ("calculate", json!({ "expression": "6 * 7" })),
             "note" => ("memory_write", json!({ "key": self.path.replace('/', "-"), "value": self.number })),
             "list" => ("memory_list", json!({})),
-            "guarded" => (GUARDED, json!({ "key": secret(self.number) })),
+            "judge" | "mute" => (GUARDED, json!({ "key": secret(self.marker, what) })),
             "pick" => (PICK, label),
             "sign" => (SIGN, label),
             "write" => ("write_file", json!({ "path": path, "content": content("one", self.marker) })),

@@ -251,4 +251,42 @@ fn a_guarded_call_must_be_blocked() {
     assert_eq!(script::untrue("guarded#8", &request("stopped")), Vec::<String>::new());
     let called = |id: &str| script::called(Shape::Guarded, 7, id);
     assert_eq!(called("model_af_0.0h0-hook-0"), Some(("guarded/judge#7".to_owned(), 0)));
+    assert_eq!(called("model_af_1.0h0-hook-1"), Some(("guarded/mute#7".to_owned(), 1)));
+}
+
+// Issue 20, section 2: each agent has heard what was said, once and in order.
+#[test]
+fn a_transcript_must_have_what_was_said() {
+    let message = |role: &str, content: &str| json!({ "role": role, "content": content });
+    let said = |who: &str| {
+        let last = (0..).map_while(|step| script::reply(&format!("talks/{who}#7"), step)).last();
+        last.unwrap().text.concat().trim_end().to_owned()
+    };
+    let request = |questions: &[&str]| {
+        let mut messages = vec![message("system", "You speak. [[speaker:b#7]]")];
+        for (index, question) in questions.iter().enumerate() {
+            if index > 0 {
+                messages.push(message("assistant", "b 0. "));
+                messages.push(message("assistant", &said(&format!("b{index}"))));
+            }
+            messages.push(message("user", question));
+        }
+        json!({ "messages": messages })
+    };
+    let first = format!("Apples?\n\n[a-7] {}", said("a2"));
+    let whole = request(&[&first, &format!("[a-7] {}", said("a3"))]);
+    assert_eq!(script::talk::place(&whole), Some(("talks/b2#7".to_owned(), 0)));
+    let heard = [("talks/a2#7", 1), ("talks/b1#7", 1), ("talks/a3#7", 0)];
+    let heard = heard.map(|(marker, step)| (marker.to_owned(), step)).to_vec();
+    assert_eq!(script::talk::judged(&whole), (Vec::new(), heard));
+    let failed = "Apples?\n\n[a-7] [I could not answer: provider_overloaded: it is busy]";
+    assert_eq!(script::talk::judged(&request(&[failed])).0, Vec::<String>::new());
+    let twice = format!("{first}\n\n[a-7] {}", said("a2"));
+    for question in ["Apples?", "[a-7] Something else.", "It is your turn to speak.", &twice] {
+        assert_eq!(script::talk::judged(&request(&[question])).0.len(), 1, "{question}");
+    }
+    let called = |id: &str| script::called(Shape::Talks, 7, id);
+    assert_eq!(called("model_af_1.0-d1.0-1"), Some(("talks/b1#7".to_owned(), 1)));
+    assert_eq!(called("model_af_3.1-d0.0-0"), Some(("talks/c1#7".to_owned(), 0)));
+    assert_eq!(called("model_af_1.0-d0.0-0.0h0-hook-0"), Some(("talks/a2/judge#7".to_owned(), 0)));
 }

@@ -24,6 +24,9 @@ pub(super) fn body_of(order: &Order) -> Value {
         body["chat_context"] = json!({ "kind": "editor" });
         body["client_tools"] = script::client_tools();
     }
+    if order.shape == Shape::Talks {
+        body["agents"] = json!(true);
+    }
     if order.shape == Shape::Plans {
         body["chat_context"] = json!({ "context_type": "project" });
     }
