@@ -123,6 +123,10 @@ impl Tool for RecordedTool {
         &self.spec
     }
 
+    fn addresses(&self, result: &str) -> Vec<String> {
+        self.script.addresses(result)
+    }
+
     fn run(&self, _: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let script = Rc::clone(&self.script);
         async move {

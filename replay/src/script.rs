@@ -120,6 +120,13 @@ impl Script {
         self.tools.get(call).filter(|(key, _)| !self.cut_off.contains(key)).cloned()
     }
 
+    /// The addresses of a search whose result is this text.
+    pub fn addresses(&self, result: &str) -> Vec<String> {
+        let ends = self.tools.values().map(|(_, end)| end);
+        let found = ends.into_iter().find(|end| !end.addresses.is_empty() && end.content == result);
+        found.map(|end| end.addresses.clone()).unwrap_or_default()
+    }
+
     /// The wire id of a call that waits.
     pub fn id_of(&self, at: &str, on: Awaited) -> Option<String> {
         let (begins, ends) = match on {

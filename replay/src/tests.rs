@@ -3,17 +3,19 @@
 //!
 //! Issue 20, 1. A-099
 
+mod shapes;
+
 use std::fs;
 use std::path::Path;
 
-use engine::journal::{Answer, Fact, Past, Summaries, TurnStop};
-use engine::profiles::OnLimit;
-use engine::testing::{Case, Kill, Reply, offer, plan, planned, script, subtask};
+use engine::journal::{Answer, Fact, Past, TurnStop};
+use engine::testing::{Case, Kill};
 use engine::turn::Turn;
 use serde_json::json;
-use wire::model::{Message, ModelErrorKind, ModelRequest};
+use wire::model::ModelRequest;
 use wire::protocol::{Awaited, Event};
 
+use self::shapes::shapes;
 use crate::{End, Record, Replayed, replay};
 
 /// The record of a case that has ended, in the form that the service writes.
@@ -77,202 +79,6 @@ fn waiting(case: &Case) -> Vec<(Awaited, String)> {
         _ => None,
     });
     ids.collect()
-}
-
-/// A case after so many turns of some 520 tokens each, of which fewer fit into a request.
-fn behind(turns: usize, fitting: u64, mut case: Case) -> Case {
-    let turn = |number: usize| {
-        let content = format!("answer {number} {}", "y".repeat(2_000));
-        let answer = Message::Assistant { content, tool_calls: Vec::new(), raw: None };
-        [Message::User { content: format!("question {number}").into() }, answer]
-    };
-    let mut spec = case.spec();
-    let mut fits = |tokens: &u64| {
-        spec.limits.history_tokens = *tokens;
-        Turn::fits(&spec, &[])
-    };
-    let alone = (0..1_000).map(|hundreds| hundreds * 100).find(|tokens| fits(tokens)).unwrap();
-    case.limits.history_tokens = alone + fitting * 520;
-    case.history = (1..=turns).flat_map(turn).collect();
-    case.setting.summaries = Some(Summaries::default());
-    case
-}
-
-type Shape = (&'static str, fn(u64) -> Case, Option<usize>);
-
-// Long: a table of turns.
-fn shapes() -> Vec<Shape> {
-    vec![
-        ("direct", |seed| Case::seeded(script(&[("go", vec![Reply::Text("Hello.")])]), seed), None),
-        (
-            "with a conversation before it",
-            |seed| {
-                let mut case = Case::seeded(script(&[("go", vec![Reply::Text("Hello.")])]), seed);
-                case.history = vec![
-                    Message::User { content: "Before".into() },
-                    Message::Assistant { content: "Yes.".to_owned(), tool_calls: Vec::new(), raw: None },
-                ];
-                case.retrieved = Some("<long_term_memory>\nlikes tea\n</long_term_memory>".to_owned());
-                case
-            },
-            None,
-        ),
-        (
-            "tools",
-            |seed| {
-                let calls =
-                    vec![("echo", json!({"n": 1})), ("echo", json!({"n": 2})), ("echo", json!({"n": 3}))];
-                let replies = vec![Reply::TextAndCalls("Let me see. ", calls), Reply::Text("Done.")];
-                Case::seeded(script(&[("go", replies)]), seed)
-            },
-            None,
-        ),
-        (
-            "subtasks",
-            |seed| {
-                let below = |text| vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text(text)];
-                let levels = [
-                    (
-                        "go",
-                        vec![
-                            Reply::Calls(vec![subtask("a"), subtask("b"), subtask("c")]),
-                            Reply::Text("All."),
-                        ],
-                    ),
-                    ("a", below("A.")),
-                    ("b", vec![Reply::Calls(vec![subtask("d")]), Reply::Text("B.")]),
-                    ("c", below("C.")),
-                    ("d", below("D.")),
-                ];
-                Case::seeded(script(&levels), seed)
-            },
-            None,
-        ),
-        (
-            "hooks",
-            |seed| {
-                let says = |said| vec![Reply::Calls(vec![("finish_subtask", said)])];
-                let echo = || Reply::Calls(vec![("echo", json!({})), ("write", json!({}))]);
-                let levels = [
-                    ("go", vec![echo(), Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
-                    ("a", vec![echo(), Reply::Text("A.")]),
-                    ("greet ", says(json!({"decision": "comment", "text": "so"}))),
-                    ("guard write {}", says(json!({"decision": "block", "text": "so"}))),
-                    ("lost echo {}", vec![Reply::Fail("", ModelErrorKind::Overloaded)]),
-                ];
-                let hooks = json!([
-                    {"name": "greeter", "on": "input", "of": "main", "instructions": "greet"},
-                    {"name": "guard", "on": "action", "match": ["write"], "instructions": "guard"},
-                    {"name": "lost", "on": "action", "match": ["echo"], "instructions": "lost"},
-                    {"name": "todo", "builtin": "todo_reminder", "options": {"every": 1}},
-                ]);
-                let mut case = Case::seeded(script(&levels), seed);
-                case.setting.hooks = engine::hooks::from_variable(&hooks.to_string()).unwrap();
-                case
-            },
-            None,
-        ),
-        (
-            "a plan",
-            |seed| {
-                let steps = planned(&[("x", &[]), ("y", &[]), ("z", &["x", "y"])]);
-                let levels = [
-                    ("go", vec![Reply::Calls(vec![plan("it", "run")]), Reply::Text("It is done.")]),
-                    ("plan it", vec![steps]),
-                    ("x", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("X.")]),
-                    ("y", vec![Reply::Text("Y.")]),
-                    ("z", vec![Reply::Text("Z.")]),
-                ];
-                let mut case = Case::seeded(script(&levels), seed);
-                case.context = "project";
-                case
-            },
-            None,
-        ),
-        (
-            "failed requests",
-            |seed| {
-                let failures = vec![(0, ModelErrorKind::RateLimited), (1, ModelErrorKind::Network)];
-                let mut case = Case::seeded(script(&[("go", vec![Reply::After(failures, "Hello.")])]), seed);
-                case.then = vec![offer("m2", wire::model::Capabilities::default())];
-                case
-            },
-            None,
-        ),
-        (
-            "a failed model",
-            |seed| {
-                let reply = Reply::Fail("Half of ", ModelErrorKind::Overloaded);
-                Case::seeded(script(&[("go", vec![reply])]), seed)
-            },
-            None,
-        ),
-        (
-            "a limit",
-            |seed| {
-                let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
-                Case::seeded(script(&[("go", endless)]), seed).limits(|limits| limits.llm_calls = 3)
-            },
-            None,
-        ),
-        (
-            "a limit that a person raised",
-            |seed| {
-                let call = Reply::TextAndCalls("More. ", vec![("echo", json!({}))]);
-                let replies = vec![call.clone(), call.clone(), call, Reply::Text("Done.")];
-                Case::seeded(script(&[("go", replies)]), seed).limits(|limits| {
-                    limits.on_limit = OnLimit::Ask;
-                    limits.llm_calls = 3;
-                })
-            },
-            None,
-        ),
-        (
-            "cancelled",
-            |seed| {
-                let levels = [
-                    ("go", vec![Reply::Calls(vec![subtask("a"), subtask("b")])]),
-                    ("a", vec![Reply::Hang("so ")]),
-                    ("b", vec![Reply::Text("B.")]),
-                ];
-                Case::seeded(script(&levels), seed)
-            },
-            Some(40),
-        ),
-        (
-            "two summaries",
-            |seed| {
-                let summaries = [
-                    ("go", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("Done.")]),
-                    ("summary", vec![Reply::Text("They are Ada.")]),
-                    ("summary again", vec![Reply::Text("Still Ada.")]),
-                ];
-                behind(40, 12, Case::seeded(script(&summaries), seed))
-            },
-            None,
-        ),
-        (
-            "a summary before a gap",
-            |seed| {
-                let levels =
-                    [("go", vec![Reply::Text("Done.")]), ("summary", vec![Reply::Text("They are Ada.")])];
-                let mut case = behind(12, 11, Case::seeded(script(&levels), seed));
-                case.before_gap = 4;
-                case
-            },
-            None,
-        ),
-        (
-            "a summary that fails",
-            |seed| {
-                let fails = vec![Reply::Fail("", ModelErrorKind::Overloaded)];
-                let levels = [("go", vec![Reply::Text("Done.")]), ("summary", fails)];
-                behind(12, 11, Case::seeded(script(&levels), seed))
-            },
-            None,
-        ),
-        ("out of time", |seed| Case::seeded(script(&[("go", vec![Reply::Hang("so ")])]), seed), None),
-    ]
 }
 
 /// The requests in an order that does not depend on which level was faster.

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::agents::{REPLY_CALL, discuss, task, terminate, todo};
+use crate::agents::{DIGEST_CALL, REPLY_CALL, discuss, task, terminate, todo, websearch};
 use crate::calls::{finish, memory, subtask};
 use crate::hooks;
 use crate::journal::{Entry, History, Past, Shown, TurnSpec};
@@ -30,7 +30,9 @@ const CALLS: &[&Own] = &[
     &discuss::CALL,
     &terminate::CALL,
     &todo::CALL,
+    &websearch::CALL,
     &REPLY_CALL,
+    &DIGEST_CALL,
 ];
 
 pub(crate) const PARTS: Parts =
@@ -53,9 +55,10 @@ pub fn declarations() -> Vec<ToolSpec> {
     ]
 }
 
-/// The declarations of the calls of a turn whose request asks for agents.
+/// The declarations of the calls of a turn whose request asks for agents. A turn without the tools that `websearch` needs
+/// does not offer it.
 pub fn agent_declarations() -> Vec<ToolSpec> {
-    vec![task::spec(), discuss::spec(), terminate::spec(), todo::spec()]
+    vec![task::spec(), discuss::spec(), terminate::spec(), todo::spec(), websearch::spec()]
 }
 
 impl Turn {
@@ -120,12 +123,15 @@ mod tests {
                 "discuss",
                 "terminate",
                 "todo_write",
-                "agent_reply"
+                "websearch",
+                "agent_reply",
+                "digest_page"
             ]
         );
         // A subtask declares `finish_subtask` from its schema; `hook` needs the operator's leave. Only the service calls the
-        // other three.
-        let elsewhere = ["finish_subtask", "plan_step", "route_request", "hook", "agent_reply"];
+        // other four.
+        let elsewhere =
+            ["finish_subtask", "plan_step", "route_request", "hook", "agent_reply", "digest_page"];
         let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
         let of_agents = agent_declarations().into_iter().map(|spec| spec.name);
         assert_eq!(declared.into_iter().chain(of_agents).collect::<Vec<_>>(), rest);

@@ -1,5 +1,6 @@
 //! Selects the tools that a turn offers to its root.
 
+use crate::agents::websearch;
 use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
 use crate::plan::{create, update};
@@ -48,7 +49,11 @@ pub fn offered(
     let registered = registered.map(|tool| tool.spec().clone());
     let all = own.chain(of_agents).chain(registered).chain(clients.iter().map(client::spec));
     let ruled = all.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
-    ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect()
+    let mut offered: Vec<ToolSpec> = ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect();
+    if !websearch::has_tools(offered.iter()) {
+        offered.retain(|spec| spec.name != websearch::NAME);
+    }
+    offered
 }
 
 /// Some tools ask under every rule, until a person has approved them for the whole thread.

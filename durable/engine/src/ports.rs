@@ -82,6 +82,11 @@ pub trait Tool {
     fn sources(&self, _result: &str) -> Vec<String> {
         Vec::new()
     }
+    /// The addresses of the pages that a result names, each once, best first. For tools that serve
+    /// [`WebSearch`](crate::toolbelt::Serves::WebSearch).
+    fn addresses(&self, _result: &str) -> Vec<String> {
+        Vec::new()
+    }
     /// Validates the arguments and runs. The model reads an error, so its text says how to correct the call.
     fn run(
         &self,

@@ -28,7 +28,7 @@ mod tests;
 
 use std::rc::Rc;
 
-use engine::compose::declarations;
+use engine::compose::{agent_declarations, declarations};
 use engine::ports::{Tool, Tools};
 use engine::toolbelt::{ToolPolicy, ToolSpec, client};
 
@@ -84,7 +84,8 @@ pub fn is_known(name: &str) -> bool {
 /// The declarations of all our tools.
 fn specs() -> Vec<ToolSpec> {
     let standard = Standard::new(&Resources::default());
-    let mut specs: Vec<ToolSpec> = declarations().into_iter().chain([engine::hooks::call::spec()]).collect();
+    let own = declarations().into_iter().chain(agent_declarations());
+    let mut specs: Vec<ToolSpec> = own.chain([engine::hooks::call::spec()]).collect();
     specs.extend(standard.all().iter().map(|tool| tool.spec().clone()));
     #[cfg(feature = "files")]
     specs.extend(files::specs());

@@ -196,6 +196,26 @@ fn offered_tools_are_registered_and_allowed() {
     }
 }
 
+// `websearch` needs the tools that search and read. The operator's configuration may name each call of agents.
+#[cfg(feature = "web")]
+#[test]
+fn agents_search_with_the_tools_of_the_web() {
+    let offered = |config| {
+        let web = web::testing::FakeWeb::new(|_| None);
+        let ports = web::WebPorts { http: web.clone(), charsets: web, browser: None, config };
+        let tools = Standard::new(&Resources { web: Some(ports), ..Resources::default() });
+        let context = InContext { agents: true, ..in_a_thread() };
+        let specs = offered(&tools, &[], &ToolPolicy::of(ContextKind::Thread), context);
+        specs.into_iter().map(|spec| spec.name).collect::<Vec<_>>()
+    };
+    let (with, without) = (offered(web::testing::everything()), offered(web::testing::config(&[])));
+    let of_agents = ["task", "discuss", "terminate", "todo_write", "websearch"];
+    for name in of_agents {
+        assert!(with.iter().any(|offered| offered == name) && is_known(name), "{name}");
+        assert_eq!(without.iter().any(|offered| offered == name), name != "websearch", "{name}");
+    }
+}
+
 // N-106: without a search service there is no `web_search`.
 #[cfg(feature = "web")]
 #[test]

@@ -205,20 +205,24 @@ pub(crate) fn settled(
     overlay: &mut Overlay,
     unknown: &[String],
 ) -> Result<String, ToolError> {
-    let text_of = |text: String, overlay: &mut Overlay| {
-        let text = truncated(text, turn.spec.limits.tool_result_bytes);
-        let is_kept = keep(turn, id, &text, overlay);
-        with_notes(text, is_kept, unknown)
-    };
+    // JSON that satisfies a schema takes no note: a result that memory has no room for is missing there without
+    // a word.
+    let takes_notes = !matches!(end, LevelEnd::Structured(_));
+    let result = in_words(end)?;
+    if !takes_notes {
+        keep(turn, id, &result, overlay);
+        return Ok(result);
+    }
+    let text = truncated(result, turn.spec.limits.tool_result_bytes);
+    let is_kept = keep(turn, id, &text, overlay);
+    Ok(with_notes(text, is_kept, unknown))
+}
+
+/// The end of a level as a text, or as an error for the model that made the call.
+pub(crate) fn in_words(end: LevelEnd) -> Result<String, ToolError> {
     let result = match end {
-        LevelEnd::Text { text, finish } => Ok(text_of(with_end(text, finish), overlay)),
-        LevelEnd::Partial(text) => Ok(text_of(text, overlay)),
-        LevelEnd::Structured(payload) => {
-            // JSON that satisfies a schema takes no note: a result that memory has no room for is missing
-            // there without a word.
-            keep(turn, id, &payload, overlay);
-            Ok(payload)
-        }
+        LevelEnd::Text { text, finish } => Ok(with_end(text, finish)),
+        LevelEnd::Partial(text) | LevelEnd::Structured(text) => Ok(text),
         LevelEnd::SchemaNotSatisfied(objection) => {
             Err(json!({"error": "schema_not_satisfied", "message": objection}))
         }

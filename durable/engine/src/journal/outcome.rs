@@ -46,6 +46,9 @@ pub struct ToolEnd {
     /// The changes of the thread's agents that come with the call's end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<AgentChange>,
+    /// The addresses that the result of a search of the web names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<String>,
     #[serde(default)]
     pub duration_ms: u64,
 }

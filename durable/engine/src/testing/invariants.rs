@@ -232,7 +232,7 @@ impl Client {
                 id: id.clone(),
                 parent_id: place.parent_id.clone(),
                 name: name.clone(),
-                title: (["run_subtask", "plan_step", "agent_reply"].contains(&name.as_str()))
+                title: (["run_subtask", "plan_step", "agent_reply", "digest_page"].contains(&name.as_str()))
                     .then(|| title.to_owned()),
                 args_preview: None,
                 result_preview: Some(preview(result)),
@@ -318,6 +318,8 @@ fn is_level(name: &str) -> bool {
         "task",
         "discuss",
         "agent_reply",
+        "websearch",
+        "digest_page",
     ]
     .contains(&name)
 }

@@ -10,13 +10,16 @@ use super::scripted::Pace;
 use super::support::Disk;
 use crate::journal::{Entry, Fact};
 use crate::ports::{Tool, ToolContext, ToolError, Tools};
-use crate::toolbelt::{PermissionClass, ToolSpec};
+use crate::toolbelt::{PermissionClass, Serves, ToolSpec};
 
 /// Tools that record their runs for the tests.
 pub struct TestTools {
     tools: Vec<Rc<dyn Tool>>,
     pub ran: Rc<RefCell<Vec<String>>>,
+    in_flight: Rc<Cell<u32>>,
     pub peak: Rc<Cell<u32>>,
+    pace: Rc<Pace>,
+    disk: Rc<Disk>,
 }
 
 /// The behaviour of a test tool.
@@ -25,6 +28,10 @@ pub enum Body {
     Echo,
     Fail,
     Hang,
+    /// Finds these addresses.
+    Search(&'static [&'static str]),
+    /// Reads a page, unless its address says that it is broken.
+    Page,
 }
 
 struct TestTool {
@@ -47,6 +54,10 @@ impl Tool for TestTool {
         echoed.map(|_| vec!["the cave".to_owned(), "x".repeat(300)]).unwrap_or_default()
     }
 
+    fn addresses(&self, result: &str) -> Vec<String> {
+        result.lines().filter(|line| line.starts_with("http")).map(str::to_owned).collect()
+    }
+
     fn run(
         &self,
         arguments: &str,
@@ -67,6 +78,10 @@ impl Tool for TestTool {
             in_flight.set(in_flight.get() - 1);
             match body {
                 Body::Echo => Ok(text),
+                Body::Search([]) => Ok("Nothing was found.".to_owned()),
+                Body::Search(found) => Ok(format!("Found:\n{}", found.join("\n"))),
+                Body::Page if text.contains("broken") => Err(ToolError("it is broken".to_owned())),
+                Body::Page => Ok(format!("the text of {text}")),
                 Body::Fail => Err(ToolError(format!("{text} failed"))),
                 Body::Hang => futures::future::pending().await,
             }
@@ -121,7 +136,10 @@ impl TestTools {
                 tool("classless", Body::Echo, |spec| spec.permission_class = None),
             ],
             ran,
+            in_flight,
             peak,
+            pace: Rc::clone(pace),
+            disk: Rc::clone(disk),
         }
     }
 }
@@ -136,6 +154,22 @@ impl TestTools {
             spec.permission_class = Some(PermissionClass::WorkspaceWrite);
             spec.parallel_safe = false;
             self.tools.push(Rc::new(VersionedTool { spec }));
+        }
+    }
+
+    /// Adds a tool that searches the web and finds these addresses, and one that reads pages. Their names are their own.
+    pub fn add_web(&mut self, found: &'static [&'static str]) {
+        for (name, body, serves) in
+            [("look_up", Body::Search(found), Serves::WebSearch), ("open_page", Body::Page, Serves::WebPage)]
+        {
+            let mut spec = crate::compose::declarations().remove(1);
+            spec.name = name.to_owned();
+            spec.permission_class = Some(PermissionClass::Network);
+            spec.serves = Some(serves);
+            let (ran, in_flight, peak) =
+                (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
+            let (pace, disk) = (Rc::clone(&self.pace), Rc::clone(&self.disk));
+            self.tools.push(Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk }));
         }
     }
 

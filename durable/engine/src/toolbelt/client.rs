@@ -71,6 +71,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         // The limit on waiting for a client bounds the call.
         timeout_ms: None,
         runs_at: RunsAt::Client,
+        serves: None,
         ask: false,
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 pub use policy::{Rule, ToolPolicy, ToolRules};
 pub use schema::{OutputSchema, not_json};
-pub use spec::{PermissionClass, RunsAt, ToolError, ToolSpec, declare};
+pub use spec::{PermissionClass, RunsAt, Serves, ToolError, ToolSpec, declare};
 pub use users::{ToolUsers, Users};
 
 use wire::model::ToolDefinition;
@@ -31,6 +31,11 @@ impl Toolbelt {
     /// The tool of that name, if the level has it.
     pub fn find(&self, name: &str) -> Option<&Rc<ToolSpec>> {
         self.specs.iter().find(|spec| spec.name == name)
+    }
+
+    /// The tool that has this service for the engine's own calls, if the level has one.
+    pub fn serving(&self, service: Serves) -> Option<&Rc<ToolSpec>> {
+        self.specs.iter().find(|spec| spec.serves == Some(service))
     }
 
     /// The tools of these names that the level has, and the names that it lacks.

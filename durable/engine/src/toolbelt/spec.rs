@@ -90,6 +90,20 @@ pub struct ToolSpec {
     /// A person must allow each call.
     #[serde(default)]
     pub ask: bool,
+    /// The service of the tool to the engine's own calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serves: Option<Serves>,
+}
+
+/// A service to the engine's own calls. They find a tool by this fact and not by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Serves {
+    /// Searches the web: takes `{query}`, and [`Tool::addresses`](crate::ports::Tool::addresses) reads its results.
+    WebSearch,
+    /// Reads a page of the web: takes `{url}`, and its result is the page's text.
+    WebPage,
 }
 
 /// The side that carries a call out.
@@ -147,6 +161,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
         timeout_ms: Some(30_000),
         runs_at: RunsAt::Service,
         ask: false,
+        serves: None,
     }
 }
 

@@ -24,11 +24,22 @@ pub(crate) async fn make_call(
         name: spec.name.clone(),
         arguments: arguments.to_string(),
     };
-    let with = level.belt.replacing(&call.name, Some(spec));
-    let own = mem::replace(&mut level.belt, with);
-    let mut ends = make_calls(turn, level, vec![call]).await?;
-    level.belt = own;
+    let mut ends = make_calls_of(turn, level, spec, vec![call]).await?;
     ends.pop().ok_or(Halt::Stopped)
+}
+
+/// Makes calls of one tool, which the level need not have, in one round.
+pub(crate) async fn make_calls_of(
+    turn: &Turn,
+    level: &mut Level,
+    spec: ToolSpec,
+    calls: Vec<ToolCall>,
+) -> Result<Vec<ToolEnd>, Halt> {
+    let with = level.belt.replacing(&spec.name.clone(), Some(spec));
+    let own = mem::replace(&mut level.belt, with);
+    let ends = make_calls(turn, level, calls).await?;
+    level.belt = own;
+    Ok(ends)
 }
 
 /// Makes the calls of one round and applies their results.

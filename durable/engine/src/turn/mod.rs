@@ -41,7 +41,7 @@ mod writing;
 
 use crate::ports::LogError;
 
-pub(crate) use self::called::{make_call, make_calls};
+pub(crate) use self::called::{make_call, make_calls, make_calls_of};
 pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]
 pub use self::edition::edit_prompts;

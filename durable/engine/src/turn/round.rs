@@ -27,7 +27,7 @@ use super::{Halt, Turn};
 use crate::budget::Exceeded;
 use crate::journal::ToolEnd;
 use crate::ports::{ToolContext, ToolError};
-use crate::toolbelt::{PermissionClass, RunsAt, ToolSpec};
+use crate::toolbelt::{PermissionClass, RunsAt, Serves, ToolSpec};
 use crate::versions::{Seen, Versions, learn};
 use wire::model::ToolCall;
 use wire::protocol::Awaited;
@@ -141,9 +141,11 @@ impl<'a> Round<'a> {
             Ok(content) => (content, false),
             Err(ToolError(text)) => (text, true),
         };
+        let addresses = if is_error { Vec::new() } else { self.addresses(&spec, &content) };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
         let versions = seen.learnt();
-        let end = ToolEnd { content, is_error, partial, overlay, versions, hook, agents, duration_ms };
+        let end =
+            ToolEnd { content, is_error, partial, overlay, versions, hook, agents, addresses, duration_ms };
         Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
     }
 
@@ -215,6 +217,13 @@ impl<'a> Round<'a> {
                 Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))
             }
         }
+    }
+
+    /// The addresses that the result of a search names, as its tool reads them.
+    fn addresses(&self, spec: &ToolSpec, result: &str) -> Vec<String> {
+        let searches = spec.serves == Some(Serves::WebSearch);
+        let tool = searches.then(|| self.turn.ports.tools.find(spec)).flatten();
+        tool.map(|tool| tool.addresses(result)).unwrap_or_default()
     }
 
     fn is_subtask(&self, call: &ToolCall) -> bool {

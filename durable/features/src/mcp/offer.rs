@@ -254,6 +254,7 @@ fn declare(
         mcp_tool: None,
         timeout_ms: Some(server.timeout_ms.saturating_mul(PATIENCE)),
         runs_at: RunsAt::Service,
+        serves: None,
         ask: false,
     }
 }

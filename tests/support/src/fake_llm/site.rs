@@ -8,7 +8,7 @@
 //! | `GET /site/endless`, `/site/hidden` | bodies that never end: text, and a comment |
 //! | `GET /site/silent` | no answer, ever |
 //! | `GET /dns-query?name=…&type=…` | a resolver: `rebound.example.com` is private, nothing else exists |
-//! | `GET /search?q=…` | Brave, for `canary::BRAVE_API_KEY` alone |
+//! | `GET /search?q=…` | Brave, for `canary::BRAVE_API_KEY` alone; `q=site MARKER` finds pages of this site |
 //!
 //! A page is asked for with `marker=…`, by which the ledger knows its requests.
 
@@ -82,7 +82,8 @@ pub async fn answer(
         }
         "/dns-query" => request.json(200, &resolved(&member("name"), &member("type"))),
         "/search" if bearer("x-subscription-token") == canary::BRAVE_API_KEY => {
-            search(&request, &member("q"))
+            let host = headers.get("host").map(text).unwrap_or_default();
+            search(&request, &member("q"), &host)
         }
         "/search" => request.json(401, &json!({ "success": false })),
         _ => {
@@ -104,8 +105,13 @@ fn resolved(name: &str, kind: &str) -> Value {
 }
 
 /// Brave's answer. A failing service says more than it should.
-fn search(request: &Request, query: &str) -> Response<Body> {
+fn search(request: &Request, query: &str, host: &str) -> Response<Body> {
     let key = canary::BRAVE_API_KEY;
+    if let Some(marker) = query.strip_prefix("site+") {
+        let hit = |page: &str| json!({ "title": page, "url": format!("http://{host}/site/{page}?marker={marker}") });
+        let results = ["page", "missing", "latin"].map(hit);
+        return request.json(200, &json!({ "type": "search", "query": {}, "web": { "results": results } }));
+    }
     match query {
         "limited" => request.json(429, &json!({ "error": { "detail": format!("{key} has had enough") } })),
         "garbled" => request.json(200, &json!([key])),

@@ -35,6 +35,37 @@ fn a_discussion_that_dies_asks_nobody_twice() {
     }
 }
 
+// Issue 20, tests: a search that dies at any commit reads the same pages and comes to the same answer.
+#[test]
+fn a_search_that_dies_goes_on_where_it_was() {
+    let new = || {
+        let locked = || Reply::Calls(vec![("locked", json!({}))]);
+        let root = vec![locked(), Reply::Calls(vec![websearch("How long?")]), locked(), Reply::Text("Done.")];
+        let levels = [
+            ("go", root),
+            ("page https://a/", vec![Reply::Text("Six.")]),
+            ("page https://b/", vec![Reply::Text("Five.")]),
+            ("answer How long?", vec![Reply::Text("Half a year [1].")]),
+        ];
+        with_web(script(&levels), &["https://a/", "https://broken/", "https://b/"])
+    };
+    killed_at_every_commit(new);
+    let whole = new().run();
+    for dies_after in 1..whole.disk.commits.get() {
+        for kill in [Kill::AfterCommits(dies_after), Kill::Unheard(dies_after)] {
+            let mut case = new();
+            case.run_with(Some(kill), |_, _| {});
+            case.resume(None);
+            case.check();
+            assert_eq!(results(&case), results(&whole), "{kill:?}");
+            // At most the things that were under way are done again: the search, or the pages.
+            let again = case.model.requests.borrow().len() - whole.model.requests.borrow().len();
+            let ran_again = case.tools.ran.borrow().len() - whole.tools.ran.borrow().len();
+            assert!(again + ran_again <= 3, "{kill:?}: {again} model calls, {ran_again} tools");
+        }
+    }
+}
+
 // A template is read before its agent is journaled, and not again after that.
 #[test]
 fn a_template_that_changed_meanwhile_changes_nothing() {

@@ -5,6 +5,7 @@ mod random;
 mod refusals;
 mod roots;
 mod tasks;
+mod websearch;
 
 use std::rc::Rc;
 
@@ -33,6 +34,18 @@ pub fn discuss(arguments: Value) -> (&'static str, Value) {
 pub fn with_agents(script: Script) -> Case {
     let mut case = Case::new(script);
     case.setting.agents = Some(AgentSetting::default());
+    case
+}
+
+/// A call that searches the web and has the pages read.
+pub fn websearch(question: &str) -> (&'static str, Value) {
+    ("websearch", json!({"query": "pears", "question": question}))
+}
+
+/// A turn with agents, whose search of the web finds these addresses.
+pub fn with_web(script: Script, found: &'static [&'static str]) -> Case {
+    let mut case = with_agents(script);
+    Rc::get_mut(&mut case.tools).unwrap().add_web(found);
     case
 }
 

@@ -40,6 +40,7 @@ fn call((kind, who, others): (u8, u8, u8)) -> (&'static str, Value) {
         9 => ("terminate", json!({"name": name})),
         10 => subtask("work"),
         11 => ("write", json!({})),
+        14 => websearch(if who % 2 == 0 { "Where?" } else { "When?" }),
         12 => ("todo_write", json!({"todos": [{"text": name}]})),
         13 => ("memory_list", json!({})),
         _ => ("echo", json!({})),
@@ -59,7 +60,16 @@ impl Random {
     fn case(&self, before: Option<&Case>) -> Case {
         let agents = INSTRUCTIONS.iter().zip(&self.agents).map(|(name, all)| (*name, replies(all)));
         let levels = [("go", replies(&self.root)), ("work", vec![Reply::Text("worked")])];
-        let mut case = Case::seeded(script(&levels.into_iter().chain(agents).collect::<Vec<_>>()), self.seed);
+        let cut = Reply::Fail("hm ", ModelErrorKind::Overloaded);
+        let web = [
+            ("page https://a/", vec![Reply::Text("so it says")]),
+            ("page https://down/", vec![cut.clone()]),
+            ("answer Where?", vec![Reply::Text("here [1]")]),
+            ("answer When?", vec![cut]),
+        ];
+        let levels: Vec<_> = levels.into_iter().chain(agents).chain(web).collect();
+        let mut case = Case::seeded(script(&levels), self.seed);
+        Rc::get_mut(&mut case.tools).unwrap().add_web(&["https://a/", "https://broken/", "https://down/"]);
         let (subtasks, llm_calls, tool_calls, depth) = self.limits;
         case.limits = Limits { subtasks, llm_calls, tool_calls, depth, iterations: 6, ..case.limits };
         if let Some(before) = before {

@@ -195,7 +195,8 @@ pub(super) fn memory(
                     let (key, value) = todos(client, level, args, shown);
                     settled.insert(key, value);
                 }
-                "agent_create_plan" | "agent_update_plan" | "task" | "discuss" | "agent_reply" => {
+                "agent_create_plan" | "agent_update_plan" | "task" | "discuss" | "agent_reply"
+                | "websearch" | "digest_page" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
                 }
                 "run_subtask" | "plan_step" => {

@@ -1,7 +1,8 @@
 //! The names of levels and questions in a script.
 
 /// The name of a level in a script: its instructions, for a planner or reviewer the kind of work and the objective, for a
-/// summary whether it continues an earlier one.
+/// summary whether it continues an earlier one; the level of a page goes by its address, and the one that answers from pages
+/// by the question.
 pub(super) fn script_key(text: &str) -> String {
     if text.starts_with("<earlier_summary>") {
         return "summary again".to_owned();
@@ -12,6 +13,14 @@ pub(super) fn script_key(text: &str) -> String {
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
     if text.starts_with("<conversation>") {
         return "judge".to_owned();
+    }
+    if let Some(address) = between("<page>\n", "\n</page>").filter(|_| text.starts_with("<page>")) {
+        return format!("page {address}");
+    }
+    if let Some(question) =
+        between("<question>\n", "\n</question>").filter(|_| text.starts_with("<question>"))
+    {
+        return format!("answer {question}");
     }
     if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
         let kind = match () {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::plan;
 use engine::journal::{Answer, Entry, Fact, ModelOutcome, Setting, ToolEnd, TurnSpec, TurnStop};
 use engine::profiles::{Chain, Limits, Price, PricedModel};
-use engine::toolbelt::{PermissionClass, RunsAt, ToolPolicy, ToolSpec};
+use engine::toolbelt::{PermissionClass, RunsAt, Serves, ToolPolicy, ToolSpec};
 use wire::model::{
     ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
@@ -55,6 +55,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         timeout_ms: Some(1),
         runs_at: RunsAt::Client,
         ask: true,
+        serves: Some(Serves::WebSearch),
     };
     let mut tools = vec![spec.clone()];
     spec.permission_class = Some(PermissionClass::Safe);
@@ -101,6 +102,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         overlay: [("k".to_owned(), "v".to_owned())].into(),
         versions: Default::default(),
         hook: None,
+        addresses: vec!["https://a.example/".to_owned()],
         duration_ms: 1,
     };
     let facts = [
