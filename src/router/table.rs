@@ -193,7 +193,7 @@ routes! {
     Patch "/api/threads/{}/queue/{}" => EditQueued(id, message), Needs(Write), json::<QueuedChange>();
     /// Takes a message out of the queue.
     Delete "/api/threads/{}/queue/{}" => RemoveQueued(id, message), Needs(Write), Nothing;
-    /// Lists the agents of a thread that the path has, with their instructions.
+    /// Lists the agents of a thread that the path has, `main` among them, with their instructions and hooks.
     Get "/api/threads/{}/agents" => Agents(id), Needs(Read), Nothing;
     /// Restores an agent from a dump, under a free name. It hears that it woke in another conversation.
     Post "/api/threads/{}/agents" => RestoreAgent(id), Needs(Write), json_of::<AgentDump>(MAX_DUMP_BYTES);

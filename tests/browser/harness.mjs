@@ -2,6 +2,7 @@
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { existsSync, mkdirSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { chromium } from "playwright-core";
 
 export { cuttableLine } from "./line.mjs";
@@ -81,6 +82,15 @@ const SHOTS = "target/e2e";
 export async function shot(page, name) {
   mkdirSync(SHOTS, { recursive: true });
   await page.screenshot({ path: `${SHOTS}/${name}.png` });
+}
+
+/** The JSON file of the newest chat. */
+export async function exported(page) {
+  const item = byId(page, "thread-item").first();
+  await item.hover();
+  await byId(item, "thread-menu").click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: /JSON/ }).click()]);
+  return JSON.parse(await readFile(await download.path(), "utf8"));
 }
 
 /**

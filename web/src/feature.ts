@@ -31,6 +31,8 @@ export interface Feature {
   request?(chat: string, from?: TurnView | null): Partial<ChatRequest>;
   /** The service refused a message of this chat. */
   refused?(chat: string, refusal: Refusal): void;
+  /** The members that it adds to the file of a chat (JSON). */
+  exported?(threadId: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
   /** A tool ended in this thread. */
   called?(threadId: string, tool: string): void;
   /** A turn ended in this thread. */
@@ -95,6 +97,8 @@ export type Turns = readonly { turnId: string; answer: TurnView | null }[];
 export interface TurnKnowledge {
   /** Tools whose calls contain other calls, and whose argument `title` names the call. */
   levels: readonly string[];
+  /** Tools whose calls count towards the limit of subtasks. */
+  subtasks: readonly string[];
   /** The knowledge of a turn that begins after these. */
   begin(before: Turns): unknown;
   /** The knowledge after an event; `view` is the turn before it. */

@@ -987,7 +987,40 @@ hooks: Array<Hook>, };
 /**
  * The agents of a thread.
  */
-export type AgentList = { agents: Array<AgentSummary>, };
+export type AgentList = { 
+/**
+ * The agent that answers the user.
+ */
+main: MainAgent, 
+/**
+ * The agents that were made.
+ */
+agents: Array<AgentSummary>, };
+
+/**
+ * `main`, the agent that answers the user, with its hooks.
+ */
+export type MainAgent = { 
+/**
+ * Its system prompt: the one that the open turn runs with, else that of a next turn without a chat context.
+ */
+instructions: string, 
+/**
+ * The open turn that the prompt belongs to; null where none is open.
+ */
+turn_id: string | null, 
+/**
+ * The agents that answer, and those that only hear, in its next discussion that names nobody.
+ */
+speakers: Array<string>, listeners: Array<string>, 
+/**
+ * The hooks of the thread, which hold from the next turn on.
+ */
+hooks: Array<Hook>, 
+/**
+ * The hooks of the operator, without their words.
+ */
+operators: Array<Hook>, };
 
 /**
  * One question to an agent with everything up to its answer.

@@ -12,20 +12,21 @@ use crate::storage::sql::Store;
 use engine::hooks::MAX_HOOKS_BYTES;
 use engine::journal::{
     Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
-    MAX_TRANSCRIPT_BYTES, Round, TurnSpec, fault_of_name,
+    MAX_TRANSCRIPT_BYTES, People, Round, TurnSpec, fault_of_name,
 };
 use engine::ports::{Agents, LogError, ToolError};
 use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::Message;
 use wire::protocol::{
     AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode, Hook,
-    MAX_DUMP_BYTES, NewHook, Owner, Seq,
+    HookList, MAX_DUMP_BYTES, MainAgent, NewHook, Owner, Seq,
 };
 
 use super::adapters::{Offered, files};
-use super::compose::misconfigured;
+use super::compose::{self, misconfigured};
 use super::limits::{self, AgentsThatStay};
 use super::respond::{json_response, no_content};
+use super::revive::spec;
 use super::start::new_id;
 use super::thread::Thread;
 
@@ -117,10 +118,13 @@ impl Thread {
         Ok(Some(AgentSetting { root, kept }))
     }
 
-    /// The agents on the thread's path, without `main`.
+    /// `main`, and the agents on the thread's path.
     pub fn list_agents(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         self.found(owner)?;
-        let agents = self.store.agents(&self.store.path()?)?.into_iter().filter(|agent| agent.name != MAIN);
+        let all = self.store.agents(&self.store.path()?)?;
+        let (mut main, agents): (Vec<_>, Vec<_>) = all.into_iter().partition(|agent| agent.name == MAIN);
+        let main = self.main_agent(main.pop().map(|main| main.interlocutors).unwrap_or_default())?;
+        let agents = agents.into_iter();
         let summary = |agent: Agent| AgentSummary {
             name: agent.name,
             parent: agent.parent,
@@ -130,7 +134,24 @@ impl Thread {
             listeners: agent.interlocutors.listeners,
             hooks: agent.hooks,
         };
-        json_response(&AgentList { agents: agents.map(summary).collect() })
+        json_response(&AgentList { main, agents: agents.map(summary).collect() })
+    }
+
+    /// `main` with its prompt and hooks.
+    fn main_agent(&self, People { speakers, listeners }: People) -> Result<MainAgent, ApiError> {
+        let told = |spec: &TurnSpec| (spec.system.clone(), Some(spec.turn_id.clone()));
+        let open = match (self.run(), self.store.open_turn()?) {
+            (Some(run), _) => Some(told(run.turn.spec())),
+            // A parked turn, or one whose run was lost, has its start in the journal.
+            (None, Some(turn)) => spec(&self.store.entries(&turn.turn_id)?).map(told),
+            (None, None) => None,
+        };
+        let (instructions, turn_id) = match open {
+            Some(open) => open,
+            None => (compose::plain_prompt(self)?, None),
+        };
+        let HookList { hooks, operators } = self.hook_list()?;
+        Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators })
     }
 
     /// The agent of this name on the thread's path.

@@ -15,8 +15,8 @@ use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
-    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ErrorCode, Hook, ModeProfile,
-    Owner, Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, Hook,
+    ModeProfile, Owner, Plan, StoredMessage,
 };
 
 use super::adapters::{self, Offered, Retrieved};
@@ -147,6 +147,17 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         created_at: frame.user_message.created_at,
     };
     Ok((spec, parts))
+}
+
+/// The prompt of a next turn without a chat context, memories and servers: the one that a person reads while no turn is
+/// open.
+pub fn plain_prompt(thread: &Thread) -> Result<String, ApiError> {
+    let context = &ContextProfile::of(None);
+    let roles = &configuration(thread)?.roles;
+    let has_tools = roles.of(context.role).unwrap_or(&roles.primary).first.choice.calls();
+    let about = prompt::About { context, entity_id: None, has_tools, draft: None, browser: None };
+    let policy = ToolPolicy::of(ContextKind::default());
+    Ok(prompt::root(about, &limits(&thread.deployment, context)?) + &features::guidance(&policy))
 }
 
 /// The tools that the turn may use, and under which rules.

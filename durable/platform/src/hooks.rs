@@ -15,12 +15,15 @@ impl Thread {
     /// The hooks of the thread, and those of the operator without their words.
     pub fn hooks(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         self.found(owner)?;
+        json_response(&self.hook_list()?)
+    }
+
+    /// The hooks of the thread, and those of the operator without their words.
+    pub fn hook_list(&self) -> Result<HookList, ApiError> {
         let operators = self.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
         let shown = |hook: &Hook| Hook { instructions: None, options: Default::default(), ..hook.clone() };
-        json_response(&HookList {
-            hooks: self.store.rules()?.hooks,
-            operators: operators.all.iter().map(shown).collect(),
-        })
+        let operators = operators.all.iter().map(shown).collect();
+        Ok(HookList { hooks: self.store.rules()?.hooks, operators })
     }
 
     /// Puts a hook in place of the one with its name, or behind all. It holds from the next turn on.

@@ -381,7 +381,8 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
     Commit { events, end, ..Commit::default() }
 }
 
-fn spec(entries: &[Entry]) -> Option<&TurnSpec> {
+/// The start of a turn, from its journal.
+pub fn spec(entries: &[Entry]) -> Option<&TurnSpec> {
     entries.iter().find_map(|entry| match &entry.fact {
         Fact::Started(spec) => Some(spec.as_ref()),
         _ => None,

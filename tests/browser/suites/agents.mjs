@@ -1,7 +1,7 @@
 // Agents that stay: a discussion as a conversation, the panel, and talking to one agent.
 
 import { readFile } from "node:fs/promises";
-import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { assert, assertEqual, byId, check, env, exported, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 import { clean } from "./access.mjs";
 
 const row = (page, name) => page.locator(`[data-testid="agent"][data-agent="${name}"]`);
@@ -160,13 +160,20 @@ export async function agents(browser) {
     await page.keyboard.press("Escape");
     await byId(page, "agents").waitFor({ state: "detached" });
   });
+  // A-095
+  await check("an exported chat has its agents, which can be restored", async () => {
+    const { agents } = await exported(page);
+    assertEqual(agents.length, 3, "the agents");
+    const sweet = agents.find(({ name }) => name === "sweet");
+    assertEqual([sweet.instructions, sweet.rounds.length > 1], ["You are <b>sweet</b>.", true], "an agent");
+  });
   await quiet("the agents", notes);
   await context.close();
 }
 
 /** The demo's discussion, and the rules of WCAG on every view of agents, in both colour schemes and on a phone. */
 export async function critics(browser) {
-  const sizes = { wide: { width: 1280, height: 860 }, phone: { width: 360, height: 740 } };
+  const sizes = { wide: { width: 1280, height: 860 }, tablet: { width: 820, height: 1100 }, phone: { width: 360, height: 740 } };
   for (const colorScheme of ["light", "dark"]) {
     for (const [size, viewport] of Object.entries(sizes)) {
       await discussing(browser, { colorScheme, viewport, reducedMotion: "reduce" }, `${colorScheme}, ${size}`);
@@ -199,6 +206,14 @@ async function discussing(browser, options, how) {
   await byId(page, "agents-toggle").click();
   await row(page, "gourmet").waitFor();
   await clean(page, `the list of agents, ${how}`);
+  await shot(page, `agents-panel-${how.replace(", ", "-")}`);
+  await check(`the instructions of the main agent, ${how}`, async () => {
+    await byId(page, "main-prompt").getByRole("button").click();
+    await byId(page, "main-prompt").getByText("You are Espalier").waitFor();
+    await fits("the instructions of the main agent");
+  });
+  await clean(page, `the instructions of the main agent, ${how}`);
+  await byId(page, "main-prompt").getByRole("button").click();
   const dump = { name: "gourmet", instructions: "You are a copy." };
   await byId(page, "agent-restore-input").setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(dump)) });
   await byId(page, "agent-name").waitFor();
@@ -208,8 +223,18 @@ async function discussing(browser, options, how) {
   await byId(page, "hooks").getByRole("alert").waitFor();
   await clean(page, `the form of a hook, ${how}`);
   await fits("the form of a hook");
+  await shot(page, `hook-form-${how.replace(", ", "-")}`);
   await byId(page, "hook-name").fill("house");
-  await byId(page, "hook-instructions").fill("Be kind.");
+  await byId(page, "hook-instructions").fill("كن لطيفا.");
+  await check(`the form of a hook from right to left, ${how}`, async () => {
+    const direction = await byId(page, "hook-instructions").evaluate((box) => getComputedStyle(box).direction);
+    assertEqual(direction, "rtl", "the direction of Arabic instructions");
+    await page.evaluate(() => (document.documentElement.dir = "rtl"));
+    await fits("the form of a hook from right to left");
+    await shot(page, `hook-form-rtl-${how.replace(", ", "-")}`);
+  });
+  await clean(page, `the form of a hook from right to left, ${how}`);
+  await page.evaluate(() => document.documentElement.removeAttribute("dir"));
   await byId(page, "hook-save").click();
   await byId(page, "hook").filter({ hasText: "house" }).waitFor();
   await clean(page, `the list of hooks, ${how}`);

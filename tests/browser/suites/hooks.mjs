@@ -1,7 +1,6 @@
 // Hooks: their cards in an answer, live, after a reload and in an export, and their part of the panel of agents.
 
-import { readFile } from "node:fs/promises";
-import { assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { assertEqual, byId, cards, check, env, exported, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
 
 /** Puts a hook of the chat that is open, as the reader. */
 const put = (page, name, hook) =>
@@ -14,15 +13,6 @@ const put = (page, name, hook) =>
     },
     [name, hook],
   );
-
-/** The JSON file of the newest chat. */
-async function exported(page) {
-  const item = byId(page, "thread-item").first();
-  await item.hover();
-  await byId(item, "thread-menu").click();
-  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: /JSON/ }).click()]);
-  return JSON.parse(await readFile(await download.path(), "utf8"));
-}
 
 const verdict = (decision, text) => [{ calls: [{ name: "finish_subtask", arguments: { decision, text } }] }];
 

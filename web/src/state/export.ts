@@ -3,6 +3,7 @@
 import { listHooks } from "../api/hooks";
 import { readMessages, readThread } from "../api/threads";
 import { en } from "../en";
+import { features } from "../feature";
 import { childrenOf, outlineOf, type Outline } from "../turn/outline";
 import { entriesOf } from "../turn/stored";
 import { titlesOf, type ToolEntry } from "../turn/view";
@@ -14,19 +15,25 @@ export type Format = "markdown" | "json";
 /** `pinnedAt`: the list of chats tells it, and the chat does not. */
 export async function exportThread(id: string, format: Format, pinnedAt: number | null = null): Promise<void> {
   const { signal } = new AbortController();
-  const [read, { hooks }, { messages: path }, { messages, versions }] = await Promise.all([
+  const [read, { hooks }, { messages: path }, { messages, versions }, more] = await Promise.all([
     readThread(id, signal),
     listHooks(id, signal),
     readMessages(id, signal),
     readMessages(id, signal, true),
+    format === "json" ? exportedByFeatures(id, signal) : {},
   ]);
   const thread = pinnedAt === null ? read : { ...read, pinned_at: pinnedAt };
   const name = fileName(thread.title);
   if (format === "json") {
-    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, hooks, messages, versions }, null, 2)}\n`);
+    save(`${name}.json`, "application/json", `${JSON.stringify({ thread, hooks, ...more, messages, versions }, null, 2)}\n`);
   } else {
     save(`${name}.md`, "text/markdown", markdownOf(thread, path, besides(path, messages)));
   }
+}
+
+async function exportedByFeatures(id: string, signal: AbortSignal): Promise<Record<string, unknown>> {
+  const parts = await Promise.all(features().flatMap(({ exported }) => exported?.(id, signal) ?? []));
+  return Object.assign({}, ...parts);
 }
 
 /** The messages that are not on the path. */

@@ -1,6 +1,7 @@
 // The page's part of N-118: the calls that a turn has begun, beside its limits.
 
 import { expect, it } from "vitest";
+import { compose } from "../feature";
 import type { TurnEvent } from "../wire";
 import { budgetLines, fullest } from "./budget";
 import { reduceTurn } from "./reduce";
@@ -31,6 +32,22 @@ it("counts calls when they begin, including repeated ones", () => {
   ]);
   expect(fullest(lines)).toBe(0.5);
   expect(view.questionId).toBe("u");
+});
+
+// CF-06: the service counts the calls of plans and agents as subtasks, and no other.
+it("counts the subtasks that features declare", () => {
+  const turn = { levels: [], begin: () => null, after: () => null, stored: () => null };
+  compose([
+    { name: "plans", turn: { ...turn, subtasks: ["plan_step"] } },
+    { name: "agents", turn: { ...turn, subtasks: ["agent_reply", "websearch"] } },
+    { name: "files" },
+  ]);
+  const calls = ["plan_step", "agent_reply", "discuss", "websearch", "run_subtask", "read_file"];
+  const view = calls
+    .map((name, index) => ({ type: "tool_call_update", tool_call_id: name, name, status: "start", seq: index + 1, turn_id: "t" }) as unknown as TurnEvent)
+    .reduce(reduceTurn, newTurn("t"));
+  expect(view.begun).toMatchObject({ tool_calls: 6, subtasks: 4 });
+  compose([]);
 });
 
 it("has no lines without limits", () => {

@@ -23,6 +23,11 @@ export function isFeaturesLevel(tool: string): boolean {
   return features().some(({ turn }) => turn?.levels.includes(tool));
 }
 
+/** Whether a feature declares that calls of this tool count towards the limit of subtasks. */
+export function isFeaturesSubtask(tool: string): boolean {
+  return features().some(({ turn }) => turn?.subtasks.includes(tool));
+}
+
 function byName(know: (turn: TurnKnowledge) => unknown): Known {
   return Object.fromEntries(features().flatMap(({ name, turn }) => (turn ? [[name, know(turn)]] : [])));
 }

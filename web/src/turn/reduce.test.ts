@@ -86,7 +86,7 @@ describe("text", () => {
   });
 
   it("gives a title to calls that contain others, as the stored tree does, and none to plain calls", () => {
-    compose([{ name: "plans", turn: { levels: ["plan_step"], begin: () => null, after: () => null, stored: () => null } }]);
+    compose([{ name: "plans", turn: { levels: ["plan_step"], subtasks: ["plan_step"], begin: () => null, after: () => null, stored: () => null } }]);
     const titled = (id: string, name: string): Body => ({ ...started(id, name), args: { title: "Brief" } }) as Body;
     const view = played(titled("a", "publish_context_document"), titled("b", "plan_step"), titled("c", "run_subtask"));
     expect(view.entries.map((entry) => entry.kind === "tool" && entry.title)).toEqual([null, "Brief", "Brief"]);

@@ -2,7 +2,7 @@
 // recognised by their number.
 
 import type { ApprovalRequestEvent, ChunkEvent, FinishReason, HookUpdateEvent, LimitRequestEvent, LimitResolvedEvent, ModelCallUpdateEvent, ToolCallUpdateEvent, TurnEvent } from "../wire";
-import { isFeaturesLevel, knownAfter } from "./features";
+import { isFeaturesLevel, isFeaturesSubtask, knownAfter } from "./features";
 import { SUBTASK_TOOL, summaryEntry, titlesOf, type Approval, type Begun, type LimitRequest, type ModelCall, type TextEntry, type ToolEntry, type TurnEntry, type TurnView } from "./view";
 
 export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
@@ -193,7 +193,7 @@ function begunTool(begun: Begun, name: string): Begun {
   return {
     ...begun,
     tool_calls: begun.tool_calls + 1,
-    subtasks: begun.subtasks + (name === SUBTASK_TOOL ? 1 : 0),
+    subtasks: begun.subtasks + (name === SUBTASK_TOOL || isFeaturesSubtask(name) ? 1 : 0),
   };
 }
 

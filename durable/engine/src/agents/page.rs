@@ -108,7 +108,7 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
     level.only_speak();
     let result = match in_words(drive(turn, &mut level).await?) {
         Ok(text) if text.trim().is_empty() => Err(ToolError("nothing came of reading it".to_owned())),
-        result => result.map(|text| format!("{}\n\n{text}", page.named())),
+        result => result.map(|text| format!("Page {}: {}\n\n{text}", page.number, page.address)),
     };
     Ok(Outcome { overlay: level.into_written(), ..Outcome::of(result) })
 }

@@ -14,7 +14,28 @@ pub const MAX_DUMP_BYTES: usize = 2_000_000;
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct AgentList {
+    /// The agent that answers the user.
+    pub main: MainAgent,
+    /// The agents that were made.
     pub agents: Vec<AgentSummary>,
+}
+
+/// `main`, the agent that answers the user, with its hooks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct MainAgent {
+    /// Its system prompt: the one that the open turn runs with, else that of a next turn without a chat context.
+    pub instructions: String,
+    /// The open turn that the prompt belongs to; null where none is open.
+    pub turn_id: Option<String>,
+    /// The agents that answer, and those that only hear, in its next discussion that names nobody.
+    pub speakers: Vec<String>,
+    pub listeners: Vec<String>,
+    /// The hooks of the thread, which hold from the next turn on.
+    pub hooks: Vec<Hook>,
+    /// The hooks of the operator, without their words.
+    pub operators: Vec<Hook>,
 }
 
 /// An agent of a thread.

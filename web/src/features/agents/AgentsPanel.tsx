@@ -2,6 +2,7 @@
 // and the hooks that watch them.
 
 import { useEffect } from "react";
+import { Disclosure } from "../../components/Disclosure";
 import { BackIcon, ChevronIcon } from "../../components/Icons";
 import { Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
@@ -9,7 +10,7 @@ import { en } from "../../en";
 import type { PanelProps } from "../../feature";
 import { conversation, page } from "../../state/page";
 import { useStore } from "../../state/store";
-import type { AgentSummary } from "../../wire.generated";
+import type { AgentSummary, MainAgent } from "../../wire.generated";
 import { choice, NOTHING, talkTo, turnOn } from "./choice";
 import { words as names } from "./en";
 import { agentsOf, type AgentsOfTurn } from "./knowledge";
@@ -22,7 +23,7 @@ import { TalkButton } from "./panel/TalkButton";
 import "./panel.css";
 
 export function AgentsPanel({ chat, threadId, onClose }: PanelProps) {
-  const { open, agents: kept, problem, phase } = useStore(agents.desk);
+  const { open, main, agents: kept, problem, phase } = useStore(agents.desk);
   const { running, exchanges } = useStore(conversation.store);
   const last = exchanges.at(-1);
   // The agents are those of the conversation on screen, as its last turn left them.
@@ -55,6 +56,7 @@ export function AgentsPanel({ chat, threadId, onClose }: PanelProps) {
             {phase === "loading" && en.common.loading}
             {threadId === null ? words.noChat : phase === "ready" && kept.length === 0 && Object.keys(states).length === 0 && words.none}
           </p>
+          {main && <Main agent={main} />}
           {phase === "ready" && <Restore />}
           {threadId !== null && <Hooks threadId={threadId} />}
         </>
@@ -76,6 +78,18 @@ function Switch({ chat }: { chat: string }) {
           <span className="row-more">{names.mode.about}</span>
         </span>
       </label>
+    </div>
+  );
+}
+
+/** The prompt of the agent that answers, as the open turn or the next one has it. */
+function Main({ agent: { instructions, turn_id } }: { agent: MainAgent }) {
+  return (
+    <div data-testid="main-prompt">
+      <Disclosure label={words.mainPrompt}>
+        <p className="side-note">{turn_id === null ? words.mainNext : words.mainNow}</p>
+        <p className="agent-text" dir="auto">{instructions}</p>
+      </Disclosure>
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // The routes of a thread's agents and hooks.
 
 import { request, requestJson } from "../../api/http";
-import type { AgentList, AgentRounds, AgentSummary, Hook, HookList, NewHook } from "../../wire.generated";
+import type { AgentList, AgentRounds, Hook, HookList, NewHook } from "../../wire.generated";
 
 /** An agent with all that it remembers; the page changes its name alone. */
 export type Dump = { name: string } & Record<string, unknown>;
@@ -10,8 +10,8 @@ function addressOf(threadId: string, name?: string): string {
   return `/api/threads/${threadId}/agents${name === undefined ? "" : `/${encodeURIComponent(name)}`}`;
 }
 
-export async function listAgents(threadId: string): Promise<AgentSummary[]> {
-  return (await requestJson<AgentList>(addressOf(threadId))).agents;
+export function listAgents(threadId: string): Promise<AgentList> {
+  return requestJson<AgentList>(addressOf(threadId));
 }
 
 /** A page of what an agent remembers: its newest rounds, or those before a cursor. */
@@ -24,8 +24,8 @@ export async function dumpAgent(threadId: string, name: string): Promise<Blob> {
   return (await request(`${addressOf(threadId, name)}/dump`)).blob();
 }
 
-export async function restoreAgent(threadId: string, dump: Dump): Promise<AgentSummary[]> {
-  return (await requestJson<AgentList>(addressOf(threadId), { method: "POST", body: dump })).agents;
+export function restoreAgent(threadId: string, dump: Dump): Promise<AgentList> {
+  return requestJson<AgentList>(addressOf(threadId), { method: "POST", body: dump });
 }
 
 export async function endAgent(threadId: string, name: string): Promise<void> {

@@ -13,7 +13,7 @@ import { AnsweredBy, discussion, needed, useAgentCard } from "./card";
 import { AgentChips } from "./Chips";
 import { choice, NOTHING, requestPart, talkTo, turnOn } from "./choice";
 import { words } from "./en";
-import { agentsAfter, agentsStored, NONE, REPLY_TOOL } from "./knowledge";
+import { agentsAfter, agentsStored, NONE, PAGE_TOOL, REPLY_TOOL, SEARCH_TOOL } from "./knowledge";
 import { PeopleIcon } from "./PeopleIcon";
 
 const panel = part(() => import("./AgentsPanel").then((module) => module.AgentsPanel));
@@ -50,8 +50,15 @@ export const agents: Feature = {
     void commands.load().then(({ carryOut }) => carryOut(name, argument ?? null, place), () => {});
     return true;
   },
+  exported: async (threadId) => ({ agents: await (await import("./export")).dumpsOf(threadId) }),
   prepare: (turns) => (needed(turns) ? discussion.load() : null),
-  turn: { levels: [REPLY_TOOL], begin: () => NONE, after: agentsAfter, stored: agentsStored },
+  turn: {
+    levels: [REPLY_TOOL, PAGE_TOOL],
+    subtasks: [REPLY_TOOL, PAGE_TOOL, SEARCH_TOOL],
+    begin: () => NONE,
+    after: agentsAfter,
+    stored: agentsStored,
+  },
   panel: { part: panel, label: words.title, Icon: PeopleIcon, place: "top bar", testId: "agents-toggle" },
   Chips: AgentChips,
   Around: AnsweredBy,

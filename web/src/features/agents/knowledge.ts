@@ -6,6 +6,9 @@ import type { AgentStatus } from "../../wire.generated";
 
 /** The call in which one agent answers. It stands inside a call of `discuss` or `task`. */
 export const REPLY_TOOL = "agent_reply";
+/** A search of the web, and the call for each of its pages. */
+export const SEARCH_TOOL = "websearch";
+export const PAGE_TOOL = "digest_page";
 
 export interface AgentsOfTurn {
   /** The agent that answers; null for the main agent. */

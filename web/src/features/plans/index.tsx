@@ -10,7 +10,7 @@ import { DRAFT_WAITS, planStatus } from "./status";
 export const plans: Feature = {
   name: "plans",
   toolLabels: { [MAKES_PLANS]: words.making },
-  turn: { levels: [STEP_TOOL], begin: draftFor, after: plansAfter, stored: plansStored },
+  turn: { levels: [STEP_TOOL], subtasks: [STEP_TOOL], begin: draftFor, after: plansAfter, stored: plansStored },
   waiting: (turns) => {
     const turnId = waitingPlan(turns)?.turnId;
     return turnId === undefined ? null : { turnId, status: DRAFT_WAITS, announcement: words.waits };

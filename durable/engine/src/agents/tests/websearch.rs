@@ -70,10 +70,10 @@ fn pages_are_read_side_by_side() {
             "chunk 0.0-1.0-1.0 \"months.\" in 0.0-1.0 depth 2",
             "chunk 0.0-1.1-1.0 \"\" done in 0.0-1.1 depth 2",
             "model 0.0-1.1-1 End stop in 0.0-1.1 depth 2",
-            "tool 0.0-1.1 digest_page End \"[2] https://b.example/\\n\\nFive.\" in 0.0 depth 1",
+            "tool 0.0-1.1 digest_page End \"Page 2: https://b.example/\\n\\nFive.\" in 0.0 depth 1",
             "chunk 0.0-1.0-1.0 \"\" done in 0.0-1.0 depth 2",
             "model 0.0-1.0-1 End stop in 0.0-1.0 depth 2",
-            "tool 0.0-1.0 digest_page End \"[1] https://a.example/\\n\\nSix months.\" in 0.0 depth 1",
+            "tool 0.0-1.0 digest_page End \"Page 1: https://a.example/\\n\\nSix months.\" in 0.0 depth 1",
             "model 0.0-2 start in 0.0 depth 1",
             "chunk 0.0-2.0 \"Half \" in 0.0 depth 1",
             "chunk 0.0-2.0 \"a \" in 0.0 depth 1",
@@ -113,8 +113,8 @@ fn the_answer_comes_from_what_the_pages_say() {
             "agent: look_up",
             "tool: Found:\nhttps://a.example/\nhttps://b.example/",
             "agent: digest_page",
-            "tool: [1] https://a.example/\n\nSix months.",
-            "tool: [2] https://b.example/\n\nFive.",
+            "tool: Page 1: https://a.example/\n\nSix months.",
+            "tool: Page 2: https://b.example/\n\nFive.",
         ]
     );
     for request in [first, second, answer] {

@@ -106,6 +106,7 @@ fn the_page_has_the_wires_types() {
         AgentStatus,
         AgentSummary,
         AgentList,
+        MainAgent,
         AgentRound,
         AgentRounds,
         StandingApproval,

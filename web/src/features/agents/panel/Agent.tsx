@@ -25,7 +25,7 @@ interface Props {
   state: string;
 }
 
-export function Agent({ chat, agent: { name, parent, instructions, heard, speakers, listeners }, state }: Props) {
+export function Agent({ chat, agent: { name, parent, instructions, heard, speakers, listeners, hooks }, state }: Props) {
   const people = [...speakers, ...listeners];
   return (
     <>
@@ -47,6 +47,13 @@ export function Agent({ chat, agent: { name, parent, instructions, heard, speake
         <Disclosure label={words.heard(heard.length)}>
           {heard.map((text, index) => (
             <p key={index} className="agent-text" dir="auto">{text}</p>
+          ))}
+        </Disclosure>
+      )}
+      {hooks.length > 0 && (
+        <Disclosure label={words.hooks(hooks.length)}>
+          {hooks.map((hook) => (
+            <p key={hook.name} className="agent-text" dir="auto">{`${hook.name}: ${hook.instructions ?? hook.builtin ?? words.byModel}`}</p>
           ))}
         </Disclosure>
       )}

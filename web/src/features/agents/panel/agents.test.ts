@@ -6,7 +6,7 @@ import { choice, requestPart, talkTo } from "../choice";
 import { Agents } from "./agents";
 import { carryOut } from "./commands";
 
-const summary = (name: string, parent: string | null = null) => ({ name, parent, instructions: "", heard: [], speakers: [], listeners: [] });
+const summary = (name: string, parent: string | null = null) => ({ name, parent, instructions: "", heard: [], speakers: [], listeners: [], hooks: [] });
 let requests: string[] = [];
 let bodies: unknown[] = [];
 let answer: (line: string) => Response;
@@ -55,6 +55,17 @@ it("reads the newest rounds, then those before them", async () => {
   await agents.rounds.more();
   expect([turns(), agents.rounds.store.get().nextCursor]).toEqual([["t4", "t3", "t2", "t1"], null]);
   expect(requests.slice(1)).toEqual(["GET /api/threads/T/agents/sweet/messages", "GET /api/threads/T/agents/sweet/messages?cursor=5"]);
+});
+
+// A-092 A-095 A-110
+it("shows the prompt of the main agent, and puts the agents into the file of a chat as dumps", async () => {
+  const main = { instructions: "Be of use.", turn_id: null, speakers: [], listeners: [], hooks: [], operators: [] };
+  answer = (line) => Response.json(line.endsWith("/dump") ? { name: line.split("/")[5], rounds: [] } : { main, agents: [summary("sour"), summary("sweet")] });
+  const { agents } = await loaded();
+  expect(agents.desk.get().main?.instructions).toBe("Be of use.");
+  const parts = await feature.exported?.("T", new AbortController().signal);
+  expect(parts).toEqual({ agents: [{ name: "sour", rounds: [] }, { name: "sweet", rounds: [] }] });
+  expect(feature.turn?.subtasks).toEqual(["agent_reply", "digest_page", "websearch"]);
 });
 
 it("forgets the agents of one chat in another", async () => {

@@ -4,7 +4,7 @@ import { wordsFor } from "../../../api/http";
 import { Paged } from "../../../state/paged";
 import { saveBlob } from "../../../state/save";
 import { Store } from "../../../state/store";
-import type { AgentRound, AgentSummary } from "../../../wire.generated";
+import type { AgentList, AgentRound, AgentSummary, MainAgent } from "../../../wire.generated";
 import { dumpAgent, endAgent, listAgents, readRounds, restoreAgent, type Dump } from "../api";
 import { choice, NOTHING, talkTo } from "../choice";
 import { words } from "./en";
@@ -16,6 +16,8 @@ export interface Round extends AgentRound {
 interface Desk {
   threadId: string | null;
   phase: "unread" | "loading" | "ready" | "failed";
+  /** The agent that answers the user; null before the first list has come. */
+  main: MainAgent | null;
   agents: readonly AgentSummary[];
   problem: string | null;
   /** The agent whose memory is open. */
@@ -26,7 +28,7 @@ interface Desk {
   refused: string | null;
 }
 
-const NOBODY: Desk = { threadId: null, phase: "unread", agents: [], problem: null, open: null, dump: null, refused: null };
+const NOBODY: Desk = { threadId: null, phase: "unread", main: null, agents: [], problem: null, open: null, dump: null, refused: null };
 
 /** The service's limit for a dump, in bytes (docs/agents.md). */
 export const MAX_DUMP_BYTES = 2_000_000;
@@ -46,8 +48,8 @@ export class Agents {
     const mine = this.#reading;
     this.desk.set(({ phase }) => ({ phase: phase === "ready" ? phase : "loading" }));
     try {
-      const agents = await listAgents(threadId);
-      if (mine === this.#reading) this.#list(agents);
+      const list = await listAgents(threadId);
+      if (mine === this.#reading) this.#list(list);
     } catch (error) {
       if (mine === this.#reading) this.desk.set(({ phase }) => ({ phase: phase === "ready" ? phase : "failed", problem: wordsFor(error) }));
     }
@@ -98,10 +100,10 @@ export class Agents {
     const { dump, threadId } = this.desk.get();
     if (dump === null || threadId === null) return;
     try {
-      const agents = await restoreAgent(threadId, { ...dump, name });
+      const list = await restoreAgent(threadId, { ...dump, name });
       this.#reading += 1;
       this.desk.set({ dump: null, refused: null });
-      this.#list(agents);
+      this.#list(list);
     } catch (error) {
       this.desk.set({ refused: wordsFor(error) });
     }
@@ -124,9 +126,9 @@ export class Agents {
     return this.desk.get().agents.some((agent) => agent.name === name);
   }
 
-  #list(agents: readonly AgentSummary[]): void {
+  #list({ main, agents }: AgentList): void {
     const isThere = (name: string | null) => agents.some((agent) => agent.name === name);
-    this.desk.set(({ open }) => ({ phase: "ready", agents, problem: null, open: isThere(open) ? open : null }));
+    this.desk.set(({ open }) => ({ phase: "ready", main, agents, problem: null, open: isThere(open) ? open : null }));
   }
 
   async #act(act: (threadId: string) => Promise<void>): Promise<boolean> {

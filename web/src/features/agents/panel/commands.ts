@@ -19,7 +19,7 @@ export async function carryOut(command: string, name: string | null, place: Comm
   if (threadId === null) return refuse(words.noAgent(name));
   try {
     if (command === "dump") return saveBlob(`${name}.agent.json`, await dumpAgent(threadId, name));
-    const isThere = (await listAgents(threadId)).some((agent) => agent.name === name);
+    const isThere = (await listAgents(threadId)).agents.some((agent) => agent.name === name);
     if (isThere) talkTo(chat, name);
     else refuse(words.noAgent(name));
   } catch (error) {
