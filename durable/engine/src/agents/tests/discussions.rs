@@ -239,10 +239,14 @@ fn the_people_belong_to_each_agent() {
     assert_eq!(texts(&requests_of(&case, "I.")[1]), ["user: Inside?", "agent: i1", "user: Again?"]);
 }
 
-//
+// A-041 A-062: all members may be left out.
 #[test]
 fn the_declaration_suggests_introductions() {
     let spec = crate::agents::discuss::spec();
+    let schema: Value = serde_json::from_str(spec.input_schema.0.get()).unwrap();
+    let members: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["listeners", "prompt", "speakers"]);
+    assert_eq!(schema["required"], Value::Null);
     assert!(spec.description.contains("introduce themselves"), "{}", spec.description);
     assert!(
         spec.serial() && crate::agents::task::spec().serial() && crate::agents::terminate::spec().serial()

@@ -12,7 +12,7 @@ fn blocked(case: &Case) -> Vec<String> {
     lines.map(|line| line.split(' ').nth(1).unwrap().to_owned()).collect()
 }
 
-// Issue 20, 3: agents get copies with fresh state. A-107: the reminder shows an agent its own list.
+// A-012, issue 20, 3: agents get copies with fresh state. A-107: the reminder shows an agent its own list.
 #[test]
 fn an_agent_has_copies_of_the_hooks() {
     let hooks = json!([

@@ -1,9 +1,13 @@
 //! Calls that make nobody, turns that have no agents, and agents that fail.
 
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
 use serde_json::json;
 
 use super::*;
 use crate::journal::{MAX_AGENTS, MAX_INSTRUCTIONS_BYTES};
+use crate::ports::{Tool, ToolContext, ToolError};
+use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use wire::model::ModelErrorKind;
 
 // A-034 A-040: each refusal says what is wrong, and nobody is asked.
@@ -65,7 +69,7 @@ fn a_name_is_taken_once() {
     assert_eq!(requests_of(&case, "A.").len(), 1);
 }
 
-// A-004 A-010 A-011 A-026 A-033: a request that does not ask for agents has none of the calls, and makes none.
+// A-027 A-033: a request that does not ask for agents has none of the calls, and makes none.
 #[test]
 fn a_turn_without_agents_is_as_it_was() {
     let mut case =
@@ -82,6 +86,42 @@ fn a_turn_without_agents_is_as_it_was() {
     let entry = serde_json::to_string(&case.disk.entries.borrow()[0]).unwrap();
     assert!(!entry.contains("\"agents\":") && !entry.contains("\"todo"), "{entry}");
     assert_eq!(case.spec().system, with.spec().system);
+}
+
+/// A tool that tells all that it gets.
+struct Nosy(ToolSpec);
+
+impl Tool for Nosy {
+    fn spec(&self) -> &ToolSpec {
+        &self.0
+    }
+
+    fn run(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        // Each member is named, so that a new one is judged here: none may lead to the agent or to a model.
+        let ToolContext { clock, operation_id, workspace_root, seen } = context;
+        let told = format!("{arguments} {} {workspace_root:?} {:?}", clock.now_ms(), seen.learnt());
+        let is_call = operation_id.starts_with("call_");
+        async move { if is_call { Ok(told) } else { Err(ToolError("no call".to_owned())) } }.boxed_local()
+    }
+}
+
+// A-003 A-004 A-026: a tool is one step without the agent or a model, and gives back a text and nothing else.
+#[test]
+fn a_tool_gets_and_gives_no_more_than_it_needs() {
+    let mut case = Case::new(script(&[(
+        "go",
+        vec![Reply::Calls(vec![("nosy", json!({"a": 1}))]), Reply::Text("Done.")],
+    )]));
+    let spec = declare("nosy", PermissionClass::Safe, "Tells.", json!({"type": "object"}));
+    let nosy: Rc<dyn Tool> = Rc::new(Nosy(spec));
+    Rc::get_mut(&mut case.tools).unwrap().add([nosy].into_iter());
+    let case = case.run();
+    let told = r#"tool: {"a":1} 0 Some("/") {}"#;
+    assert_eq!(texts(&case.model.requests.borrow()[1])[2], told);
 }
 
 // Issue 20, 2: subtasks end with their calls, and have no agents.

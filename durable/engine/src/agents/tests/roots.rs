@@ -11,7 +11,7 @@ fn talk_to(name: &str, before: &Case, script: Script) -> Case {
     case
 }
 
-// A-092, issue 20, 4: the agent has its own instructions and its own memory, and `main` does not hear it.
+// A-052 A-092, issue 20, 4: the agent has its own instructions and its own memory, and `main` does not hear it.
 #[test]
 fn the_user_talks_to_an_agent() {
     let first = with_agents(script(&[

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-// A-005 A-007 A-022 A-027 A-028 A-034 A-036 A-037 A-039 A-051 A-052 A-101
+// A-007 A-022 A-028 A-034 A-036 A-037 A-039 A-051 A-101
 #[test]
 fn an_agent_is_made_and_answers_in_its_call() {
     let case = with_agents(script(&[
@@ -54,7 +54,7 @@ fn an_agent_is_made_and_answers_in_its_call() {
     assert_eq!(by, [None, Some("critic"), Some("critic"), None]);
 }
 
-// A-008 A-009 A-030 A-031: a second question finds the first exchange, calls and results included.
+// A-005 A-008 A-009 A-030 A-031: a second question finds the first exchange, calls and results included.
 #[test]
 fn an_agent_remembers_and_can_be_asked_again() {
     let case = with_agents(script(&[
@@ -86,24 +86,44 @@ fn an_agent_remembers_and_can_be_asked_again() {
     assert_eq!(case.agents.reads.get(), 0, "what this turn made is not read");
 }
 
-// A-029 A-095 A-108: agents live on in later turns, whose first request has what they heard and said before.
+// A-029 A-095 A-108 CF-05: agents live on in later turns, whose first request has what they heard and said before. The
+// memory of a turn ends with it.
 #[test]
 fn an_agent_lives_on_in_later_turns() {
     let instructions = "Keep a diary.";
     let first = with_agents(script(&[
-        ("go", vec![Reply::Calls(vec![task("diary", instructions, "It rained.")]), Reply::Text("Noted.")]),
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![
+                    task("diary", instructions, "It rained."),
+                    ("memory_write", json!({"key": "k", "value": "v"})),
+                ]),
+                Reply::Text("Noted."),
+            ],
+        ),
         (instructions, vec![Reply::Text("I wrote: rain.")]),
     ]))
     .run();
     let second = after(
         &first,
         script(&[
-            ("go", vec![Reply::Calls(vec![discuss(json!({"prompt": "And then?"}))]), Reply::Text("Good.")]),
+            (
+                "go",
+                vec![
+                    Reply::Calls(vec![discuss(json!({"prompt": "And then?"})), ("memory_list", json!({}))]),
+                    Reply::Text("Good."),
+                ],
+            ),
             (instructions, vec![Reply::Text("never"), Reply::Text("Sun.")]),
         ]),
     )
     .run();
-    assert_eq!(results(&second), ["[diary] Sun."], "the people of the last turn are still those of this one");
+    assert_eq!(
+        results(&second),
+        ["[diary] Sun.", "the memory is empty"],
+        "the people of the last turn are still those of this one"
+    );
     let asked = &requests_of(&second, instructions)[0];
     assert_eq!(texts(asked), ["user: It rained.", "agent: I wrote: rain.", "user: And then?"]);
     assert_eq!(second.agents.reads.get(), 1);
@@ -145,7 +165,7 @@ fn an_agent_without_a_prompt_is_only_made() {
     assert_eq!((usage.subtasks, usage.tool_calls), (0, 1), "nobody answered");
 }
 
-// A-024 A-035 A-087 A-088 A-103
+// A-011 A-024 A-035 A-087 A-088 A-103: it refuses what the agent may not do, and its maker may.
 #[test]
 fn a_template_gives_instructions_and_takes_tools_away() {
     let case = with_agents(script(&[

@@ -41,7 +41,7 @@ fn opened(address: &str) -> String {
     format!("open_page {}", json!({ "url": address }))
 }
 
-// A-023 A-025 A-109: the events of the whole call.
+// A-010 A-023 A-025 A-109: the events of the whole call. Neither a model nor a tool keeps the other page waiting.
 #[test]
 fn pages_are_read_side_by_side() {
     let case = answered().run();
