@@ -70,6 +70,7 @@ mod tests {
         };
         TurnEnd {
             agents: Vec::new(),
+            session: None,
             message,
             history: Vec::new(),
             calls: Vec::new(),

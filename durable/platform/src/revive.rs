@@ -375,8 +375,16 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
     ]);
     let history = vec![Message::User { content: asked }, note];
     let (calls, plans) = (Vec::new(), Vec::new());
-    let end =
-        TurnEnd { message: stored, history, calls, plans, summary: None, agents: Vec::new(), used: None };
+    let end = TurnEnd {
+        message: stored,
+        history,
+        calls,
+        plans,
+        summary: None,
+        agents: Vec::new(),
+        session: None,
+        used: None,
+    };
     let end = Some(Box::new(end));
     Commit { events, end, ..Commit::default() }
 }

@@ -9,6 +9,7 @@ mod hook;
 mod level;
 mod outcome;
 mod past;
+mod session;
 mod setting;
 mod shown;
 mod stop;
@@ -35,6 +36,7 @@ pub use level::LevelSpec;
 pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
+pub use session::{Session, SessionChange, StepEnd};
 pub use setting::{Setting, Summaries, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
 pub use stop::TurnStop;
@@ -87,6 +89,7 @@ impl Entry {
                 format!("{}:{}:{}", self.fact.kind(), self.at, on.as_str())
             }
             Fact::Plan(plan) => format!("{}:{}:{}", self.fact.kind(), self.at, plan.revision),
+            Fact::Session(change) => format!("{}:{}", self.fact.kind(), change.revision),
             _ => format!("{}:{}", self.fact.kind(), self.at),
         }
     }
@@ -173,6 +176,8 @@ pub enum Fact {
     /// The thread's agents changed, before the end of the call that changes them. The entry's `at` is that call, or the
     /// level for which an agent's rounds were read.
     Agents(Vec<AgentChange>),
+    /// The session of the turn's workflow changed. The entry's `at` is the step of the root before which it did.
+    Session(Box<SessionChange>),
     /// The turn stops before its natural end; the first stop wins.
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
@@ -254,6 +259,7 @@ impl Fact {
             Fact::ModelDropped => "model_dropped",
             Fact::Plan(_) => "plan",
             Fact::Agents(_) => "agents",
+            Fact::Session(_) => "session",
             Fact::Stopped(_) => "stopped",
             Fact::Resumed { .. } => "resumed",
             Fact::Waiting { .. } => "waiting",
@@ -372,6 +378,8 @@ impl TurnSpec {
             Work::Route => "route",
             Work::Summary => "history_summary",
             Work::Hook => "hook",
+            Work::Verify => "workflow_verify",
+            Work::Notes => "workflow_notes",
         }
     }
 

@@ -20,7 +20,8 @@ use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
 use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, LevelSpec, Shown, Summary, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+    Answer, CallRecord, Entry, Fact, LevelSpec, Session, SessionChange, Shown, Summary, TextPart, ToolEnd,
+    TurnSpec, TurnStop, Work,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
@@ -151,6 +152,8 @@ pub(crate) struct Record {
     pub(crate) plans: Ledger,
     /// The thread's agents.
     pub(crate) agents: Agents,
+    /// The session on which the turn works.
+    pub(crate) session: Option<Session>,
     /// The facts of the engine's own calls.
     own: OwnCalls,
     /// Dollars, and the models with a call of unknown cost. With such a model the cost of the turn is unknown
@@ -170,6 +173,7 @@ impl Record {
             hooks: hooks::Hooks::default(),
             plans: Ledger::default(),
             agents: Agents::new(spec.setting.agents.as_ref()),
+            session: spec.setting.session.as_deref().cloned(),
             own,
             budget: TurnBudget::new(spec.limits),
             stop: None,
@@ -368,8 +372,15 @@ impl Record {
             }
             Fact::Plan(plan) => self.plans.changed(&entry.at, plan),
             Fact::Agents(changes) => self.agents.apply(changes),
+            Fact::Session(change) => self.session_changed(change),
             Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
             Fact::ToolEnded(end) => self.call_ended(entry, end),
+        }
+    }
+
+    fn session_changed(&mut self, change: &SessionChange) {
+        if let Some(session) = &mut self.session {
+            session.apply(change);
         }
     }
 

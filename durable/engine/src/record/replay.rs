@@ -19,6 +19,8 @@ pub(crate) struct Replay {
     called: BTreeMap<String, Vec<ToolCall>>,
     /// The revisions of plans, by the calls that made them.
     plans: BTreeSet<(String, u32)>,
+    /// The revisions of the session that entries of their own record.
+    sessions: BTreeSet<u64>,
     /// The calls and levels that changed the thread's agents.
     agents: BTreeSet<String>,
     resumptions: u32,
@@ -67,6 +69,9 @@ impl Replay {
                 }
                 Fact::Plan(plan) => {
                     replay.plans.insert((at, plan.revision));
+                }
+                Fact::Session(change) => {
+                    replay.sessions.insert(change.revision);
                 }
                 Fact::Agents(_) => {
                     replay.agents.insert(at);
@@ -118,6 +123,11 @@ impl Replay {
     /// Whether a call had brought its plan to this revision.
     pub(crate) fn planned(&self, key: &str, revision: u32) -> bool {
         self.plans.contains(&(key.to_owned(), revision))
+    }
+
+    /// Whether an entry of its own brought the session to this revision.
+    pub(crate) fn changed_session(&self, revision: u64) -> bool {
+        self.sessions.contains(&revision)
     }
 
     /// Whether a call had changed the thread's agents.

@@ -7,7 +7,7 @@ use futures::future::LocalBoxFuture;
 use super::hooking::Judge;
 use super::level::Level;
 use super::{Halt, Turn};
-use crate::journal::{AgentChange, ToolEnd};
+use crate::journal::{AgentChange, SessionChange, ToolEnd};
 use crate::memory::Overlay;
 use crate::own::{OwnCall, OwnCalls};
 use crate::ports::ToolError;
@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) hook: Option<Box<Hook>>,
     /// The changes of the thread's agents that come with the call's end.
     pub(crate) agents: Vec<AgentChange>,
+    /// The change of the session that comes with the call's end.
+    pub(crate) session: Option<Box<SessionChange>>,
 }
 
 impl Outcome {
@@ -52,6 +54,7 @@ impl Outcome {
             cut_off: None,
             hook: None,
             agents: Vec::new(),
+            session: None,
         }
     }
 }

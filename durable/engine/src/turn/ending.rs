@@ -161,6 +161,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
         plans: last.plans_at_end(),
         summary: last.summary.clone(),
         agents,
+        session: None,
         used: Some(last.budget.charged()),
     }));
     turn.write(commit)?;

@@ -135,7 +135,7 @@ impl<'a> Round<'a> {
                 Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
             }
         };
-        let Outcome { result, overlay, partial, cut_off, hook, agents } = outcome;
+        let Outcome { result, overlay, partial, cut_off, hook, agents, session } = outcome;
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
             Ok(content) => (content, false),
@@ -143,7 +143,8 @@ impl<'a> Round<'a> {
         };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
         let versions = seen.learnt();
-        let end = ToolEnd { content, is_error, partial, overlay, versions, hook, agents, duration_ms };
+        let end =
+            ToolEnd { content, is_error, partial, overlay, versions, hook, agents, session, duration_ms };
         Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
     }
 

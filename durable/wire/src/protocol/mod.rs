@@ -22,6 +22,7 @@ mod record;
 mod request;
 mod tree;
 mod words;
+mod workflow;
 
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES};
 pub use change::{Change, ThreadChange};
@@ -75,6 +76,12 @@ pub use request::{
     ToolResult, read_body,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
+
+pub use workflow::{
+    MAX_ARTIFACT_CHARS, MAX_ARTIFACTS, MAX_CONTEXT_BYTES, MAX_DEFINITION_BYTES, MAX_GOAL_CHARS,
+    MAX_NOTES_CHARS, MAX_STEPS, MIN_NOTES_CHARS, OutputMode, SessionContext, SessionStatus, StepNotes,
+    StepType, Stuck, Threshold, WorkflowDefinition, WorkflowNotify, WorkflowStep, WorkflowVerifier,
+};
 
 #[cfg(test)]
 mod tests;
