@@ -95,7 +95,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
     let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
     let (has_draft, agent_hooks) = (frame.draft.is_some(), hooks.by_agents);
-    let in_context = InContext { profile: *context, has_draft, agent_hooks, agents: frame.agents.is_some() };
+    let agents = frame.agents.is_some();
+    let in_context = InContext { profile: *context, has_draft, agent_hooks, agents, session: false };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
@@ -105,6 +106,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         has_tools,
         draft: draft.as_ref(),
         browser: frame.browser,
+        session: None,
     };
     let system = prompt::root(about, &limits) + &features::guidance(&policy) + &frame.mcp.note();
     // A router chooses among these roles, unless the request names a model.

@@ -15,6 +15,8 @@ pub struct Session {
     /// The version of the definition with which the session began.
     pub definition: WorkflowDefinition,
     pub goal: String,
+    #[serde(default)]
+    pub status: SessionStatus,
     /// The place of the step at which the session stands, from 0.
     pub step: usize,
     #[serde(default)]
@@ -39,12 +41,26 @@ impl Session {
             return;
         }
         self.revision = change.revision;
+        self.status = change.status;
         if let Some(ended) = &change.ended {
             self.step += 1;
             self.context.extend(ended.context_updates.clone());
             self.notes.push(ended.notes.clone());
         }
     }
+}
+
+/// The way in which a root goes on, as its course said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Steered {
+    /// The messages for the root's next model call, in their order. They are frozen here, so an edited prompt changes
+    /// only steps that begin later.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<String>,
+    /// The change of the session that comes with them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<SessionChange>,
 }
 
 /// A change of a session. The thread's storage writes it in the transaction of the commit that has it.
@@ -77,7 +93,7 @@ impl Commit {
     pub fn session_changes(&self) -> impl Iterator<Item = &SessionChange> {
         let of_entries = self.entries.iter().filter_map(|entry| match &entry.fact {
             Fact::ToolEnded(end) => end.session.as_deref(),
-            Fact::Session(change) => Some(&**change),
+            Fact::Steered(steered) => steered.change.as_ref(),
             _ => None,
         });
         of_entries.chain(self.end.as_ref().and_then(|end| end.session.as_ref()))

@@ -36,7 +36,7 @@ use wire::protocol::Awaited;
 pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Result<Vec<ToolEnd>, Halt> {
     let versions = RefCell::new(Rc::clone(&level.versions));
     let round = Round { turn, level, calls, step_key: level.step_key(), versions, exceeded: Cell::new(None) };
-    let order = Order::of(calls, &level.belt, turn.spec.limits.parallel);
+    let order = Order::of(calls, &level.belt, turn.spec.limits.parallel, level.staged().is_some());
     let mut results: Vec<Option<ToolEnd>> = vec![None; calls.len()];
     let mut keep = |(index, end): (usize, ToolEnd)| {
         results.get_mut(index).into_iter().for_each(|slot| *slot = Some(end.clone()));

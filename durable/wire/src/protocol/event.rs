@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 mod agent;
 mod awaited;
 mod budget;
+mod chunk;
 mod read;
 
 pub use agent::{AgentState, AgentStatus};
 pub use awaited::{Awaited, Decision};
 pub use budget::{BudgetReason, TurnLimits};
+pub use chunk::ChunkKind;
 
 use super::{
     CostSummary, HookDecision, HookPoint, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview,
@@ -361,25 +363,6 @@ pub enum CallStatus {
     Start,
     /// The call has its result.
     End,
-}
-
-/// The kind of a chunk's text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ChunkKind {
-    /// Part of the answer.
-    #[default]
-    Text,
-    /// The model's reasoning, which is not part of the answer.
-    Reasoning,
-}
-
-impl ChunkKind {
-    fn is_text(&self) -> bool {
-        *self == ChunkKind::Text
-    }
 }
 
 /// How a turn ended.
