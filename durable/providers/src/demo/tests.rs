@@ -1,5 +1,4 @@
 use std::rc::Rc;
-
 use super::play::{FIRST, Play};
 use super::*;
 
