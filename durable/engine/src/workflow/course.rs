@@ -80,7 +80,7 @@ async fn steer(turn: &Turn, level: &mut Level) -> Result<(), Halt> {
             },
             Move::End { ended, change, keeps_round } => {
                 let Some(staged) = level.staged_mut() else { return Ok(()) };
-                let index = staged.session.notes.len();
+                let index = staged.session.step;
                 // The end of a call has applied its change already.
                 let index = if change.is_some() { index } else { index.saturating_sub(1) };
                 let heading = prompt::heading(&staged.session, index);

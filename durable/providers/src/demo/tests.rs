@@ -1,6 +1,6 @@
-use std::rc::Rc;
 use super::play::{FIRST, Play};
 use super::*;
+use std::rc::Rc;
 
 const ALL: [&str; 6] =
     ["calculate", "current_time", "memory_list", "memory_read", "memory_write", "run_subtask"];
