@@ -1,10 +1,16 @@
 //! Step workflows: a procedure of steps that cannot be skipped, and a session that stands at one of them.
 
+mod check;
+mod route;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::ApiError;
-use super::request::read;
+pub use check::check_workflow_id;
+pub use route::{
+    ContinueSession, NewSession, SessionAnswer, SessionMode, SessionStep, StepTitle, WorkflowDetail,
+    WorkflowList, WorkflowSession, WorkflowSummary,
+};
 
 /// The most bytes of a definition: one row of D1, and a part of entry 0 of each of its turns.
 pub const MAX_DEFINITION_BYTES: usize = 64 << 10;
@@ -20,6 +26,14 @@ pub const MAX_STEP_CHARS: usize = 20_000;
 pub const MAX_STEP_ID: usize = 64;
 /// The most tools that a step names: as many as a turn can have.
 pub const MAX_STEP_TOOLS: usize = 128;
+/// The longest name of a tool that a step names, in bytes: more than providers take (64).
+pub const MAX_TOOL_NAME: usize = 128;
+/// The longest id of a workflow, in bytes.
+pub const MAX_WORKFLOW_ID: usize = 64;
+/// The most workflows of a user.
+pub const MAX_WORKFLOWS: usize = 100;
+/// The longest address that hears of a session's end, in bytes: longer ones break in some servers.
+pub const MAX_NOTIFY_URL: usize = 2_000;
 /// The most bytes of a session's context, as JSON.
 pub const MAX_CONTEXT_BYTES: usize = 64 << 10;
 /// The fewest characters of a step's notes, after trimming (CF-16).
@@ -63,15 +77,15 @@ pub struct WorkflowStep {
     pub title: String,
     #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_STEP_CHARS), regex(pattern = r"\S")))]
     pub instructions: String,
-    #[serde(default, rename = "type", skip_serializing_if = "StepType::is_agent")]
+    #[serde(default, rename = "type", alias = "stepType", skip_serializing_if = "StepType::is_agent")]
     #[cfg_attr(test, ts(as = "Option<StepType>"))]
     pub kind: StepType,
-    #[serde(default, skip_serializing_if = "OutputMode::is_tool_use")]
+    #[serde(default, alias = "outputMode", skip_serializing_if = "OutputMode::is_tool_use")]
     #[cfg_attr(test, ts(as = "Option<OutputMode>"))]
     pub output_mode: OutputMode,
     /// The tools of the step, among those that the turn has; absent: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_STEP_TOOLS)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_STEP_TOOLS), inner(length(min = 1, max = MAX_TOOL_NAME))))]
     pub tools: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verifier: Option<WorkflowVerifier>,
@@ -126,7 +140,7 @@ impl OutputMode {
 pub struct WorkflowVerifier {
     /// The role whose models judge; absent: the models of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["primary", "secondary", "subagent", "speed", "quality"])))]
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["primary", "secondary", "subagent", "speed", "balanced", "quality"])))]
     pub model: Option<String>,
     pub threshold: Threshold,
 }
@@ -169,8 +183,8 @@ impl Stuck {
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct WorkflowNotify {
-    /// An https address, of at most 2,000 bytes.
-    #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = "^https?://")))]
+    /// An http or https address. The guard of the web tools judges it when it is used.
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NOTIFY_URL), regex(pattern = "^https?://")))]
     pub url: String,
 }
 
@@ -229,16 +243,5 @@ pub struct StepNotes {
 /// The values that the steps of a session have handed on, by name.
 pub type SessionContext = Map<String, Value>;
 
-impl WorkflowDefinition {
-    /// Reads and checks a body. The error names the first offending member by its path.
-    pub fn parse(body: &[u8]) -> Result<WorkflowDefinition, ApiError> {
-        let definition: WorkflowDefinition = read(body)?;
-        definition.check()?;
-        Ok(definition)
-    }
-
-    // Checks of the members: written by the routes' author.
-    fn check(&self) -> Result<(), ApiError> {
-        Ok(())
-    }
-}
+#[cfg(test)]
+mod tests;
