@@ -307,6 +307,7 @@ impl Thread {
             numbers: self.numbers()?,
             written: Written::of(Keys::readable(&events)),
             ending: adapters::records::ending(self).map(|_| adapters::NO_LINE),
+            tokens: self.tokens(),
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
         // The store ends running turns only, so a parked one is made to run in the same commit.
