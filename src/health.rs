@@ -8,6 +8,7 @@ use engine::profiles::{Chain, ContextProfile};
 use engine::toolbelt::ToolUsers;
 use platform::limits::{self, AgentsThatStay};
 use platform::quota::Quotas;
+use platform::sessions::tokens::Tokens;
 use providers::config::{Configuration, Roles};
 use serde::Serialize;
 use wire::model::ModelChoice;
@@ -40,6 +41,8 @@ pub enum Health {
         model: String,
         /// Whether a chat may have agents that stay.
         agents: bool,
+        /// Whether clients may carry out sessions of workflows: there is a secret for their tokens.
+        external_sessions: bool,
     },
     Misconfigured {
         problems: Vec<String>,
@@ -58,6 +61,9 @@ impl Health {
         problems.extend(limits::summaries(&var).err());
         let agents = limits::agents(&var);
         problems.extend(agents.as_ref().err().cloned());
+        // The key that replaces a missing secret matters to nobody here.
+        let tokens = Tokens::from_env(&var, [0; 32]);
+        problems.extend(tokens.as_ref().err().cloned());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(limits::hooks(&var).err());
         problems.extend(ToolUsers::from_env(&var).err());
@@ -85,7 +91,9 @@ impl Health {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
                 let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
                 let agents = agents == Ok(AgentsThatStay::On);
-                Health::Ok { version: env!("CARGO_PKG_VERSION"), provider, model, agents }
+                let external_sessions = tokens.is_ok_and(|tokens| tokens.are_lasting());
+                let version = env!("CARGO_PKG_VERSION");
+                Health::Ok { version, provider, model, agents, external_sessions }
             }
             Ok(_) => Health::Misconfigured { problems },
             Err(more) => {
@@ -133,10 +141,21 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         let expected = serde_json::json!({
             "status": "ok", "version": version, "provider": "demo", "model": "demo", "agents": true,
+            "external_sessions": false,
         });
         assert_eq!(demo, expected);
         let off = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("AGENTS", "off")], true, true));
         assert_eq!(off.unwrap()["agents"], false);
+        for (secrets, external) in [
+            (vec![("SESSION_SECRET", "s".repeat(32))], true),
+            (vec![("WORKFLOW_SECRET", "w".repeat(32))], true),
+            (vec![("SESSION_SECRET", "short".to_owned())], false),
+        ] {
+            let vars: Vec<_> = secrets.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let vars = [vec![("LLM_PROVIDER", "demo")], vars].concat();
+            let report = serde_json::to_value(health(&vars, true, true)).unwrap();
+            assert_eq!(report["external_sessions"], external, "{vars:?}");
+        }
     }
 
     #[test]
@@ -176,6 +195,7 @@ mod tests {
             ("HOOKS", r#"[{"name": "a", "builtin": "loop_guard", "options": {"hunter2": 1}}]"#.to_owned()),
             ("AGENT_HOOKS", "hunter2".to_owned()),
             ("AGENTS", "hunter2".to_owned()),
+            ("WORKFLOW_SECRET", "hunter2".to_owned()),
             ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
             ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
             ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),

@@ -12,6 +12,8 @@ pub use table::KnowledgeRoute;
 pub use table::ProjectsRoute;
 #[cfg(feature = "records")]
 pub use table::RecordsRoute;
+#[cfg(feature = "workflows")]
+pub use table::WorkflowsRoute;
 pub use table::{Method, Route, Row, TABLE};
 
 /// Where a request goes.

@@ -17,7 +17,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub enum Anonymous {
     Off,
-    On(SessionSecrets),
+    On(Box<SessionSecrets>),
     /// Switched on, but there is no secret to sign with.
     NoSecret,
 }
@@ -27,7 +27,7 @@ impl Settings {
     pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
         let anonymous = match var("AUTH_ANONYMOUS").as_deref() {
             Some("true") => SessionSecrets::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
-                .map_or(Anonymous::NoSecret, Anonymous::On),
+                .map_or(Anonymous::NoSecret, |secrets| Anonymous::On(Box::new(secrets))),
             _ => Anonymous::Off,
         };
         let allowed_origins = AllowedOrigins::parse(&var("ALLOWED_ORIGINS").unwrap_or_default());

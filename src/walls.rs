@@ -111,7 +111,7 @@ fn only_the_platform_and_the_stores_know_the_platform() {
 
 /// The rooms of the engine from the ground up: a room imports rooms before it alone. `plan` has two files of plain data,
 /// which the journal and the record hold; they stand below the loop as rooms of their own.
-const ENGINE: [&str; 21] = [
+const ENGINE: [&str; 22] = [
     "versions",
     "memory",
     "plan::rules",
@@ -129,6 +129,7 @@ const ENGINE: [&str; 21] = [
     "hooks",
     "plan",
     "agents",
+    "workflow",
     "compose",
     "offer",
     "prompt",

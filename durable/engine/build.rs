@@ -79,7 +79,7 @@ fn contexts() -> Result<String, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={PROFILES}");
     let mut code = String::new();
-    for name in ["thread", "free", "planner", "simple_loop", "swarm"] {
+    for name in ["thread", "free", "planner", "simple_loop", "swarm", "workflow"] {
         let profile: Profile = toml::from_str(&fs::read_to_string(format!("{PROFILES}/{name}.toml"))?)?;
         writeln!(code, "const {}: Limits = Limits {{", name.to_uppercase())?;
         for (limit, value) in profile.limits {

@@ -13,12 +13,14 @@ mod knowledge;
 mod projects;
 #[cfg(feature = "records")]
 mod records;
+#[cfg(feature = "workflows")]
+mod workflows;
 
 use serde_json::{Value, json};
 use wire::protocol::{
     AgentDump, AgentList, AgentRounds, ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList,
-    KeyList, MAX_HOOK_NAME, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey, SentContent, Taken,
-    ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
+    KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
+    SentContent, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -43,6 +45,8 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Chat => row.streams().gives::<MessageQueue>(202).refuses_turns().refuses(&[
             E::MessageNotFound,
             E::AgentNotFound,
+            E::WorkflowNotFound,
+            E::WorkflowRunning,
             E::StaleRequestSeq,
             E::QueueFull,
             E::MessageRemoved,
@@ -118,6 +122,8 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Records(route) => records::contract(route, row),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::contract(route, row),
+        #[cfg(feature = "workflows")]
+        Route::Workflows(route) => workflows::contract(route, row),
     }
 }
 
@@ -154,6 +160,12 @@ fn path_parameter(name: &str) -> Parameter {
             let schema = json!({ "type": "string", "minLength": 1, "maxLength": 32 });
             Parameter::path(name, "The agent's name.", schema)
         }
+        "workflow" => {
+            let schema =
+                json!({ "type": "string", "maxLength": MAX_WORKFLOW_ID, "pattern": "^[a-z0-9][a-z0-9_-]*$" });
+            Parameter::path(name, "The workflow's id, chosen by its user.", schema)
+        }
+        "session" => id("The session's id."),
         "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
         "task" => Parameter::path(name, "The task's id.", json!({ "type": "string" })),
         "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),

@@ -298,4 +298,27 @@ routes! {
         /// Searches a collection's documents and returns the passages that match, best first.
         Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
     }
+
+    feature "workflows" => Workflows(WorkflowsRoute) {
+        /// Lists the user's workflows, by id, then the built-in ones that none of them replaces.
+        Get "/api/workflows" => Workflows, Needs(Read), Nothing;
+        /// Returns a workflow with its definition: the user's own, or else the built-in one of this id.
+        Get "/api/workflows/{}" => Workflow(workflow), Needs(Read), Nothing;
+        /// Writes a workflow, as the next version where there is one of this id. A version never changes: a session keeps
+        /// the one with which it began. The definition that is the newest version already makes no other. A user has at
+        /// most 100 workflows.
+        Put "/api/workflows/{}" => PutWorkflow(workflow), Needs(Write),
+            json_of::<wire::protocol::WorkflowDefinition>(wire::protocol::MAX_DEFINITION_BYTES);
+        /// Deletes a workflow. Its sessions go on. A built-in one of the same id is there again.
+        Delete "/api/workflows/{}" => DeleteWorkflow(workflow), Needs(Write), Nothing;
+        /// Starts a session that the client carries out, step by step, in a thread of its own. The answer has the first
+        /// step and the token that ends it.
+        Post "/api/workflows/{}/sessions" => StartSession(workflow), Needs(Write), json::<wire::protocol::NewSession>();
+        /// Ends the step at which a session stands, with its token, and answers with the next one. The same request again
+        /// gets the same answer. After three tokens in a row that are not the step's the session has failed.
+        Post "/api/workflows/{}/sessions/{}/continue" => ContinueSession(workflow, session), Needs(Write),
+            json::<wire::protocol::ContinueSession>();
+        /// Ends the session that is open in a thread: it has failed, and the thread is an ordinary one again.
+        Delete "/api/threads/{}/workflow-session" => EndSession(id), Needs(Write), Nothing;
+    }
 }

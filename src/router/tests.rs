@@ -93,6 +93,8 @@ fn every_route_is_found_by_its_method_and_path() {
         of_records(),
         #[cfg(feature = "knowledge")]
         of_knowledge(),
+        #[cfg(feature = "workflows")]
+        of_workflows(),
     ];
     let mut found = BTreeSet::new();
     for (method, path, route) in table.concat() {
@@ -172,6 +174,22 @@ fn of_knowledge() -> Vec<(&'static str, &'static str, Route<'static>)> {
         ("GET", "/api/collections/c/search", R::SearchCollection { collection }),
     ];
     of_knowledge.map(|(method, path, route)| (method, path, Route::Knowledge(route))).into()
+}
+
+#[cfg(feature = "workflows")]
+fn of_workflows() -> Vec<(&'static str, &'static str, Route<'static>)> {
+    use super::WorkflowsRoute as R;
+    let (workflow, session) = ("w", "s");
+    let of_workflows = [
+        ("GET", "/api/workflows", R::Workflows),
+        ("GET", "/api/workflows/w", R::Workflow { workflow }),
+        ("PUT", "/api/workflows/w", R::PutWorkflow { workflow }),
+        ("DELETE", "/api/workflows/w", R::DeleteWorkflow { workflow }),
+        ("POST", "/api/workflows/w/sessions", R::StartSession { workflow }),
+        ("POST", "/api/workflows/w/sessions/s/continue", R::ContinueSession { workflow, session }),
+        ("DELETE", "/api/threads/t/workflow-session", R::EndSession { id: "t" }),
+    ];
+    of_workflows.map(|(method, path, route)| (method, path, Route::Workflows(route))).into()
 }
 
 #[test]

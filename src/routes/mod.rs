@@ -25,6 +25,8 @@ mod threads;
 #[cfg(any(feature = "files", feature = "knowledge"))]
 mod uploads;
 mod usage;
+#[cfg(feature = "workflows")]
+mod workflows;
 
 use std::future::ready;
 #[cfg(any(feature = "files", feature = "knowledge"))]
@@ -147,5 +149,7 @@ fn answering<'a>(
         Route::Records(route) => records::answer(call, caller.owner()?, route).boxed_local(),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
+        #[cfg(feature = "workflows")]
+        Route::Workflows(route) => workflows::answer(call, caller.owner()?, route, body).boxed_local(),
     })
 }

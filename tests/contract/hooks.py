@@ -34,6 +34,9 @@ BEYOND_SCHEMAS = [
     ("AiSdkChat", r"model|browser_context\.tab_count", "as of Chat"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
+    ("Chat", r"workflow_id", "a target needs its workflow"),
+    ("PutWorkflow", r"steps(\[\d+\]\.(id|title|instructions|output_mode|review))?|name|notify\.url", "ids differ, and a plan has no other form"),
+    ("ContinueSession", r"notesMarkdown|contextUpdates", "space does not count, and bytes are bounded"),
     ("PutHook", r"on|match|builtin|options(\..+)?|instructions|reads", "a built-in hook has its own options, every other one instructions and a point"),
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
@@ -161,6 +164,24 @@ def with_waiting_chat():
     return with_chat([{"calls": [{"name": "ui_get_weather", "arguments": {}}]}, {"text": ["Done."]}], tools=[tool])
 
 
+def with_workflow():
+    name = f"contract-{next(NUMBERS)}"
+    # A user has at most 100: delete the oldest.
+    there = requests.get(f"{URL}/api/workflows", headers=KEY, timeout=30).json()["workflows"]
+    for one in [one for one in there if not one["built_in"]][50:]:
+        requests.delete(f"{URL}/api/workflows/{one['workflow_id']}", headers=KEY, timeout=30).raise_for_status()
+    definition = {"name": "A procedure", "steps": [{"id": "a", "title": "A", "instructions": "Do it."}]}
+    put = requests.put(f"{URL}/api/workflows/{name}", json=definition, headers=KEY, timeout=30)
+    put.raise_for_status()
+    return {"workflow": name}
+
+
+def with_session():
+    known = with_workflow()
+    started = post(f"/api/workflows/{known['workflow']}/sessions", {}).json()
+    return known | {"session": started["session_id"], "id": started["thread_id"], "token": started["continue_token"]}
+
+
 def everything():
     return with_workspace() | with_document() | with_file() | {"approval": "ui_erase", "hook": "guard"}
 
@@ -212,6 +233,12 @@ MAKE = {
     "DeleteProject": with_project,
     "DeleteTask": with_project,
     "DeleteProjectDocument": with_project,
+    "Workflow": with_workflow,
+    "PutWorkflow": with_workflow,
+    "DeleteWorkflow": with_workflow,
+    "StartSession": with_workflow,
+    "ContinueSession": with_session,
+    "EndSession": with_session,
     # Lists that would otherwise be empty.
     "Memories": with_memory,
     "RevokeKey": lambda: {"prefix": post("/api/keys", {"name": "to be revoked"}).json()["prefix"]},
@@ -256,6 +283,8 @@ def before_call(context, case, kwargs):
         case.body["messages"] = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": " "}]}]
     if name == "ToolResults" and isinstance(case.body, dict):
         case.body["tool_call_id"] = known["call"]
+    if name == "ContinueSession" and isinstance(case.body, dict) and DICE.random() < 0.5:
+        case.body["continue_token"] = known["token"]
 
 
 @schemathesis.check

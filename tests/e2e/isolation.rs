@@ -77,16 +77,28 @@ impl Owner {
         let writes = case.client.with("content-type", "text/plain");
         let document = writes.send("POST", &path, "The code word is xyzzy.").await.expect(201).await;
         let document = id_of(&document.json().await);
-        let ids = Ids { thread, turn, project, memory, collection, document };
+        let workflow = new_id();
+        let step = json!({ "id": "a", "title": "A", "instructions": "The code word is xyzzy." });
+        let definition = json!({ "name": "Hers", "steps": [step] });
+        case.client.put(&format!("/api/workflows/{workflow}"), &definition).await.expect(200).await;
+        let started = case.client.post(&format!("/api/workflows/{workflow}/sessions"), &json!({})).await;
+        let started = started.expect(200).await.json().await;
+        let session = started["session_id"].as_str().expect("an id").to_owned();
+        let ids = Ids { thread, turn, project, memory, collection, document, workflow, session };
         Owner { case, ids, open }
     }
 
     /// The lists that must stay as they are.
-    async fn lists(&self) -> [Value; 3] {
+    async fn lists(&self) -> [Value; 4] {
         let documents = format!("/api/collections/{}/documents", self.ids.collection);
         let hooks = format!("/api/threads/{}/hooks", self.ids.thread);
         let client = &self.case.client;
-        [client.read("/api/memories").await, client.read(&documents).await, client.read(&hooks).await]
+        [
+            client.read("/api/memories").await,
+            client.read(&documents).await,
+            client.read(&hooks).await,
+            client.read("/api/workflows").await,
+        ]
     }
 }
 
@@ -252,8 +264,9 @@ async fn keys_of_another_tenant_are_not_there() {
 fn every_route_with_an_id_is_probed() {
     let probed: Vec<_> = probes().iter().map(|probe| probe.pattern).collect();
     for pattern in espalier::router::patterns() {
-        // A key's prefix: above. A workspace's name: tests/e2e/files.rs.
-        let elsewhere = ["/api/keys/", "/api/workspaces/"].iter().any(|other| pattern.contains(other));
+        // A key's prefix: above. A workspace's name: tests/e2e/files.rs. A workflow's id is its user's own.
+        let elsewhere = ["/api/keys/", "/api/workspaces/", "PUT /api/workflows/"];
+        let elsewhere = elsewhere.iter().any(|other| pattern.contains(other));
         assert!(!pattern.contains("{}") || elsewhere || probed.contains(&pattern.as_str()), "{pattern}");
     }
 }

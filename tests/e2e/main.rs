@@ -64,3 +64,5 @@ mod visitors;
 #[cfg(feature = "web")]
 mod web_tools;
 mod wires;
+#[cfg(feature = "workflows")]
+mod workflows;

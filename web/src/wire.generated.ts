@@ -22,7 +22,12 @@ if_running?: IfRunning, chat_context?: ChatContext,
 /**
  * Asks for a router or a swarm. Without it a turn runs the plain loop.
  */
-mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
+mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconnect?: boolean, model?: string, memory_enabled?: boolean, collections?: Array<string>, 
+/**
+ * `workflow`: the turn works on a session of the workflow `workflow_id`, whatever else the request asks for. Other
+ * values have no effect.
+ */
+workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
 /**
  * The named workspace that the turn uses instead of the thread's own.
  */
@@ -333,7 +338,11 @@ parent_id: string | null,
 /**
  * 0 at the root.
  */
-depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "agent_update", name: string, parent: string | null, status: AgentStatus, tool_call_id: string, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
+depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "agent_update", name: string, parent: string | null, status: AgentStatus, tool_call_id: string, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "workflow_update", session_id: string, workflow_id: string, status: SessionStatus, step_id: string | null, index: number, of: number, 
+/**
+ * `no_advance`, `no_progress`, `retry`, `escalated`, `plan_denied`, …
+ */
+reason?: string | null, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**
  * The attempted value. For counters this is the limit plus one.
  */
@@ -795,7 +804,11 @@ running_ms: number | null,
 /**
  * How many messages wait for their turn.
  */
-queued: number, id: string, title: string, created_at: number, updated_at: number, 
+queued: number, 
+/**
+ * The newest session of a workflow in this thread.
+ */
+workflow_session?: WorkflowSession, id: string, title: string, created_at: number, updated_at: number, 
 /**
  * When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
  */
@@ -1126,3 +1139,163 @@ score: number, };
  * The results of a search, best first.
  */
 export type PassageList = { results: Array<Passage>, };
+
+/**
+ * The state of a session.
+ */
+export type SessionStatus = "running" | "waiting" | "needs_human_review" | "stuck" | "complete" | "failed";
+
+/**
+ * The program that carries out a session.
+ */
+export type SessionMode = "service" | "external";
+
+/**
+ * The notes with which a step ended.
+ */
+export type StepNotes = { step_id: string, notes: string, 
+/**
+ * Files or addresses that the step made.
+ */
+artifacts?: Array<string>, };
+
+/**
+ * A step of a session's definition.
+ */
+export type StepTitle = { id: string, title: string, };
+
+/**
+ * The work of a step.
+ */
+export type StepType = "agent" | "planned";
+
+/**
+ * The form of a model's replies in a step.
+ */
+export type OutputMode = "tool_use" | "structured_output";
+
+/**
+ * The work that passes.
+ */
+export type Threshold = "low" | "medium" | "high";
+
+/**
+ * The consequence of a step that does not advance.
+ */
+export type Stuck = "abort" | "notify_only";
+
+/**
+ * A model that judges the work of a step after each batch of its calls.
+ */
+export type WorkflowVerifier = { 
+/**
+ * The role whose models judge; absent: the models of the turn.
+ */
+model?: string, threshold: Threshold, };
+
+/**
+ * The address that hears of the end of a session.
+ */
+export type WorkflowNotify = { 
+/**
+ * An http or https address. The guard of the web tools judges it when it is used.
+ */
+url: string, };
+
+/**
+ * One step of a procedure.
+ */
+export type WorkflowStep = { 
+/**
+ * Unique in the definition.
+ */
+id: string, title: string, instructions: string, type?: StepType, output_mode?: OutputMode, 
+/**
+ * The tools of the step, among those that the turn has; absent: all of them.
+ */
+tools?: Array<string>, verifier?: WorkflowVerifier, 
+/**
+ * Of a `planned` step: a person sees its plan before it runs.
+ */
+review?: boolean, };
+
+/**
+ * A procedure. Unknown members are ignored.
+ */
+export type WorkflowDefinition = { name: string, 
+/**
+ * The goal of each session, where a session has none of its own.
+ */
+goal?: string, steps: Array<WorkflowStep>, stuck?: Stuck, 
+/**
+ * Hears of the end of each session.
+ */
+notify?: WorkflowNotify, };
+
+/**
+ * A workflow as the list shows it.
+ */
+export type WorkflowSummary = { workflow_id: string, name: string, 
+/**
+ * The number of its steps.
+ */
+steps: number, 
+/**
+ * Grows with each change of the definition. A session keeps the version with which it began.
+ */
+version: number, 
+/**
+ * It comes with the service. A user's own workflow of the same id stands in its place.
+ */
+built_in: boolean, 
+/**
+ * When the user changed it last; absent on a built-in one.
+ */
+updated_at?: number, };
+
+/**
+ * The user's workflows, by id, then the built-in ones.
+ */
+export type WorkflowList = { workflows: Array<WorkflowSummary>, 
+/**
+ * The most workflows that a user may have, without the built-in ones.
+ */
+max: number, };
+
+/**
+ * A workflow with its definition.
+ */
+export type WorkflowDetail = { definition: WorkflowDefinition, workflow_id: string, name: string, 
+/**
+ * The number of its steps.
+ */
+steps: number, 
+/**
+ * Grows with each change of the definition. A session keeps the version with which it began.
+ */
+version: number, 
+/**
+ * It comes with the service. A user's own workflow of the same id stands in its place.
+ */
+built_in: boolean, 
+/**
+ * When the user changed it last; absent on a built-in one.
+ */
+updated_at?: number, };
+
+/**
+ * The newest session of a thread.
+ */
+export type WorkflowSession = { session_id: string, workflow_id: string, version: number, 
+/**
+ * The name of its workflow.
+ */
+name: string, mode: SessionMode, status: SessionStatus, reason?: string, goal: string, 
+/**
+ * The place of the step at which it stands, from 0; the number of steps once it is complete.
+ */
+step: number, steps: Array<StepTitle>, 
+/**
+ * The notes of the finished steps, each with its first 4,000 characters.
+ */
+notes: Array<StepNotes>, updated_at: number, };

@@ -13,6 +13,7 @@ use crate::ports::{LogError, Ports};
 use crate::toolbelt::ToolSpec;
 use crate::turn::composite::{Own, Parts};
 use crate::turn::{Turn, fits};
+use crate::workflow::{self, complete};
 
 /// The calls that the engine carries out itself.
 const CALLS: &[&Own] = &[
@@ -33,10 +34,20 @@ const CALLS: &[&Own] = &[
     &websearch::CALL,
     &REPLY_CALL,
     &DIGEST_CALL,
+    &complete::CALL,
+    &workflow::VERIFY_CALL,
+    &workflow::REVIEW_CALL,
+    &workflow::PLANNED_CALL,
+    &workflow::OUTPUT_CALL,
 ];
 
-pub(crate) const PARTS: Parts =
-    Parts { calls: CALLS, facts: OwnCalls(facts), mode: &swarm::Modes, judge: hooks::judge };
+pub(crate) const PARTS: Parts = Parts {
+    calls: CALLS,
+    facts: OwnCalls(facts),
+    mode: &swarm::Modes,
+    course: &workflow::Steps,
+    judge: hooks::judge,
+};
 
 /// The facts of the engine's own call of this name.
 fn facts(name: &str) -> Option<&'static OwnCall> {
@@ -125,13 +136,29 @@ mod tests {
                 "todo_write",
                 "websearch",
                 "agent_reply",
-                "digest_page"
+                "digest_page",
+                "complete_step",
+                "verify_step",
+                "review_step",
+                "planned_step",
+                "__step_output__"
             ]
         );
-        // A subtask declares `finish_subtask` from its schema; `hook` needs the operator's leave. Only the service calls the
-        // other four.
-        let elsewhere =
-            ["finish_subtask", "plan_step", "route_request", "hook", "agent_reply", "digest_page"];
+        // A subtask declares `finish_subtask` from its schema, and a step of a workflow `__step_output__` from its tools;
+        // `hook` needs the operator's leave, and `complete_step` a session. Only the service calls the others.
+        let elsewhere = [
+            "finish_subtask",
+            "plan_step",
+            "route_request",
+            "hook",
+            "agent_reply",
+            "digest_page",
+            "complete_step",
+            "verify_step",
+            "review_step",
+            "planned_step",
+            "__step_output__",
+        ];
         let rest: Vec<&str> = listed.into_iter().filter(|name| !elsewhere.contains(name)).collect();
         let of_agents = agent_declarations().into_iter().map(|spec| spec.name);
         assert_eq!(declared.into_iter().chain(of_agents).collect::<Vec<_>>(), rest);

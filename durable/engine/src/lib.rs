@@ -33,6 +33,7 @@ pub mod testing;
 pub mod toolbelt;
 pub mod turn;
 pub mod versions;
+pub mod workflow;
 
 // The example names this crate as others do, and the tests run it.
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::plan::{create, update};
 use crate::ports::Tools;
 use crate::profiles::ContextProfile;
 use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
+use crate::workflow::complete;
 use wire::protocol::ClientTool;
 
 /// The part of a chat context that selects tools.
@@ -19,6 +20,8 @@ pub struct InContext {
     pub agent_hooks: bool,
     /// Whether the request asks for agents.
     pub agents: bool,
+    /// Whether the turn works on the session of a workflow.
+    pub session: bool,
 }
 
 impl InContext {
@@ -40,7 +43,7 @@ pub fn offered(
     context: InContext,
 ) -> Vec<ToolSpec> {
     let own = declarations().into_iter().filter(|spec| context.has_call(&spec.name));
-    let own = own.chain(context.agent_hooks.then(call::spec));
+    let own = own.chain(context.agent_hooks.then(call::spec)).chain(context.session.then(complete::spec));
     let of_agents = if context.agents { agent_declarations() } else { Vec::new() };
     let registered = tools
         .all()

@@ -22,6 +22,8 @@ pub struct OwnCall {
     pub root_only: bool,
     /// Only the root and agents may make the call: subtasks and steps end with their calls, and have no agents.
     pub of_agents: bool,
+    /// A person is asked each time: nobody allows the call for the whole thread.
+    pub asks_each_time: bool,
     /// The call's arguments have a title, which people see as its label.
     pub has_title: bool,
     /// The call's result represents the results of all calls within it.
@@ -50,6 +52,7 @@ impl OwnCall {
             counts_as_subtask: false,
             root_only: false,
             of_agents: false,
+            asks_each_time: false,
             has_title: false,
             stands_for_inner: false,
             settles: None,

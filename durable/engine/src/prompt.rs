@@ -1,9 +1,11 @@
 //! The system prompt of a turn's root. The tests hold the rules of a prompt, not its prose.
 
 use crate::calls::{memory, subtask};
+use crate::journal::Session;
 use crate::marks::{data, quoted};
 use crate::plan;
 use crate::profiles::{ContextProfile, Limits};
+use crate::workflow;
 use wire::protocol::{BrowserContext, Plan};
 
 /// The facts that the root's prompt depends on.
@@ -16,6 +18,8 @@ pub struct About<'a> {
     /// The plan that waits for the user's word.
     pub draft: Option<&'a Plan>,
     pub browser: Option<&'a BrowserContext>,
+    /// The session on which the turn works.
+    pub session: Option<&'a Session>,
 }
 
 /// The root's prompt. Each call of the engine brings its own part.
@@ -36,6 +40,9 @@ pub fn root(about: About<'_>, limits: &Limits) -> String {
     if let Some(draft) = about.draft {
         prompt.push_str(plan::prompt::DRAFT);
         prompt.push_str(&data("stored_plan", &serde_json::to_string(draft).unwrap_or_default()));
+    }
+    if let Some(session) = about.session {
+        prompt.push_str(&workflow::prompt::guidance(session));
     }
     if !about.has_tools {
         prompt.push('\n');

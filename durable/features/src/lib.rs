@@ -18,6 +18,8 @@ pub mod reader;
 pub mod records;
 #[cfg(feature = "web")]
 pub mod web;
+#[cfg(feature = "workflows")]
+pub mod workflows;
 
 #[cfg(test)]
 mod arguments_tests;

@@ -7,6 +7,7 @@ use futures::future::{Either, join5, select};
 use futures::{FutureExt, pin_mut};
 
 use crate::adapters::{files, knowledge, records};
+use crate::sessions::telling;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
 use crate::storage::turn::Reason;
@@ -55,6 +56,9 @@ impl Thread {
         if let Some(news) = due.news {
             let thread = Rc::clone(self);
             self.state.wait_until(async move { thread.drain(news == DueNews::All).await });
+        }
+        if due.notices {
+            telling::spawn(self);
         }
         if due.records {
             let thread = Rc::clone(self);

@@ -94,14 +94,16 @@ impl Thread {
                     Ok(())
                 }
                 Step::LookUpCollections => {
-                    seen.until(self.collections(ask)).await.map(|asked| admission.asked(asked))
+                    let found = async { Ok((self.workflow(ask).await?, self.collections(ask).await?)) };
+                    seen.until(found).await.map(|found| admission.asked(found))
                 }
                 Step::Admit => {
                     let is_new = seen.thread.is_none();
                     seen.until(self.admission(ask, is_new)).await.map(|grant| admission.granted(grant))
                 }
-                Step::Retrieve(asked) => {
-                    let retrieved = seen.until(self.retrieve(ask, asked)).await;
+                Step::Retrieve((workflow, asked)) => {
+                    let mut retrieved = seen.until(self.retrieve(ask, asked)).await;
+                    retrieved.workflow = workflow.clone();
                     admission.retrieved(retrieved);
                     Ok(())
                 }

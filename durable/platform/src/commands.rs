@@ -60,6 +60,7 @@ impl Thread {
             running_turn_first_seq: turn.map(|turn| turn.seq_first),
             running_ms,
             queued: self.store.queued()?,
+            workflow_session: self.session_detail()?,
         };
         json_response(&detail)
     }

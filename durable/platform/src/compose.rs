@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{AgentSetting, FORMAT, Setting, Summaries, TurnSpec, least_reader};
+use engine::journal::{AgentSetting, FORMAT, Session, Setting, Summaries, TurnSpec, least_reader};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -22,6 +22,7 @@ use wire::protocol::{
 use super::adapters::{self, Offered, Retrieved};
 use super::deployment::{Deployment, Var};
 use super::limits::{self, Overrides, SummariseOldTurns};
+use super::sessions::way::Way;
 use super::thread::Thread;
 use bindings::env::{AI, is_bound};
 
@@ -74,18 +75,36 @@ pub struct Frame<'a> {
     pub replaces_message_id: Option<String>,
     /// The thread's agents, where the request asks for them.
     pub agents: Option<AgentSetting>,
+    /// The session on which the turn works.
+    pub session: Option<Session>,
 }
 
 impl Frame<'_> {
     fn entity_id(&self) -> Option<&str> {
         self.context.and_then(|context| context.entity_id.as_deref())
     }
+
+    fn profile(&self) -> ContextProfile {
+        profile(self.context, self.mode, self.session.is_some())
+    }
+}
+
+/// The profile of a turn. A session decides before everything else (N-019).
+fn profile(context: Option<&ChatContext>, mode: Option<ModeProfile>, session: bool) -> ContextProfile {
+    let context = ContextProfile::of(context);
+    if session { context.in_session() } else { context.in_mode(mode) }
+}
+
+/// The roles whose models judge the steps of a session.
+fn roles(session: &Session) -> impl Iterator<Item = Role> {
+    let verifiers = session.definition.steps.iter().filter_map(|step| step.verifier.as_ref());
+    verifiers.filter_map(|verifier| Role::of(verifier.model.as_deref()?))
 }
 
 /// Composes a new turn by the present configuration. From here on the turn depends on its spec alone.
 // Long: a member for each part of a turn.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
-    let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
+    let context = &frame.profile();
     let limits = limits(&thread.deployment, context)?.within(frame.grant);
     let policy = policy(thread, frame)?;
     let (parts, configuration) = parts_with(thread, frame.owner, frame.thread_id, &policy, frame.mcp)?;
@@ -95,7 +114,9 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
     let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
     let (has_draft, agent_hooks) = (frame.draft.is_some(), hooks.by_agents);
-    let in_context = InContext { profile: *context, has_draft, agent_hooks, agents: frame.agents.is_some() };
+    let agents = frame.agents.is_some();
+    let in_context =
+        InContext { profile: *context, has_draft, agent_hooks, agents, session: frame.session.is_some() };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
@@ -105,12 +126,15 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         has_tools,
         draft: draft.as_ref(),
         browser: frame.browser,
+        session: frame.session.as_ref(),
     };
     let system = prompt::root(about, &limits) + &features::guidance(&policy) + &frame.mcp.note();
     // A router chooses among these roles, unless the request names a model.
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
-    let routed = if asks_router { routed.collect() } else { BTreeMap::new() };
+    // A step names the role of the models that judge it.
+    let judging = frame.session.iter().flat_map(roles).filter_map(|role| Some((role, other(role)?)));
+    let routed: BTreeMap<Role, Chain> = if asks_router { routed.collect() } else { judging.collect() };
     let setting = Setting {
         reviewers: other(Role::Quality),
         routed,
@@ -155,7 +179,8 @@ pub fn plain_prompt(thread: &Thread) -> Result<String, ApiError> {
     let context = &ContextProfile::of(None);
     let roles = &configuration(thread)?.roles;
     let has_tools = roles.of(context.role).unwrap_or(&roles.primary).first.choice.calls();
-    let about = prompt::About { context, entity_id: None, has_tools, draft: None, browser: None };
+    let about =
+        prompt::About { context, entity_id: None, has_tools, draft: None, browser: None, session: None };
     let policy = ToolPolicy::of(ContextKind::default());
     Ok(prompt::root(about, &limits(&thread.deployment, context)?) + &features::guidance(&policy))
 }
@@ -181,7 +206,7 @@ fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
 
 /// The setting of the turn without its reviewers and its router's models.
 fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Plan>) -> Setting {
-    let context = &ContextProfile::of(frame.context).in_mode(frame.mode);
+    let context = &frame.profile();
     Setting {
         operation: if has_tools { context.operation } else { NO_TOOLS }.to_owned(),
         entity_id: frame.entity_id().map(str::to_owned),
@@ -193,6 +218,7 @@ fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Pl
         simple_iterations: limits.of_simple_loop(),
         browser: frame.browser.cloned(),
         agents: frame.agents.clone(),
+        session: frame.session.clone().map(Box::new),
         ..Setting::default()
     }
 }
@@ -240,12 +266,15 @@ fn chain(
 /// The limits that a turn has without its quotas, and the least amount that it can use: one call of the model, with a
 /// message of some length. `money`: quotas limit money, so the prices of the models must be known.
 pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
-    let context = &ContextProfile::of(request.chat_context.as_ref()).in_mode(request.mode_profile);
+    let session = thread.way_of(request)? != Way::Plain;
+    let context = &profile(request.chat_context.as_ref(), request.mode_profile, session);
     let limits = limits(&thread.deployment, context)?;
     let configuration = configuration(thread)?;
     let chain = chain(&configuration, request.model.as_deref(), context, &request.content)?;
     let reviewers = configuration.roles.of(Role::Quality).filter(|_| context.plans);
     let others = configuration.roles.of(Role::Subagent).into_iter().chain(reviewers);
+    // A step may name any role.
+    let others = others.chain(configuration.roles.more.values().filter(|_| session));
     let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
     if money && offers.any(|offer| offer.price.is_none()) {
         return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));

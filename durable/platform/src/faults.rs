@@ -245,6 +245,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         timeout_ms: Some(10_000),
         runs_at: RunsAt::Service,
         ask: false,
+        serves: None,
     }
 }
 

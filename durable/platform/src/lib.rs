@@ -16,6 +16,7 @@ pub mod numbers;
 pub mod queueing;
 pub mod reader;
 pub mod revival;
+pub mod sessions;
 pub mod sse;
 pub mod storage;
 pub mod translated;

@@ -10,6 +10,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use crate::sessions::tokens::Tokens;
+use crate::sessions::working;
 use crate::storage::StoreError;
 use crate::storage::fit::{fit_calls, fit_message};
 use crate::storage::keys::Keys;
@@ -19,7 +21,7 @@ use crate::storage::rows::Fresh;
 use crate::storage::sql::Store;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
-use engine::journal::{Commit, Parking, TurnEnd};
+use engine::journal::{Commit, Parking, SessionChange, TurnEnd};
 use engine::ports::{Clock, Log, LogError};
 use wire::protocol::{Event, Owner, Seq};
 
@@ -63,6 +65,8 @@ pub struct TurnLog {
     pub clock: Rc<dyn Clock>,
     pub about: About,
     pub written: Written,
+    /// The keys of tokens; the error is for the operator.
+    pub tokens: Result<Rc<Tokens>, String>,
     /// Makes the journal's last line; none where the turn gets no record.
     pub ending: Option<Ending>,
 }
@@ -83,6 +87,7 @@ impl Written {
 
 impl Log for TurnLog {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
+        let changes: Vec<SessionChange> = commit.session_changes().cloned().collect();
         let Commit { entries, texts, mut events, end, parking } = commit;
         // The run that takes the turn over closes this log first. A turn's end leaves the object, so the log checks it
         // against the storage as well: that costs a statement once per turn instead of once per commit.
@@ -111,6 +116,7 @@ impl Log for TurnLog {
             #[cfg(feature = "faults")]
             super::faults::midway(super::faults::TearPoint::BeforeEvents);
             self.store.insert_events(turn_id, &texts, &fresh)?;
+            working::apply(&self.store, &self.tokens, &changes, self.clock.now_ms())?;
             if let Some(parking) = parking {
                 self.park(parking)?;
             }
@@ -183,6 +189,7 @@ impl TurnLog {
     fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
         let about = &self.about;
         let now = self.clock.now_ms();
+        working::rest(&self.store, now)?;
         let question = self.store.question_at_end(about.seq_first, now)?;
         let message = fit_message(end.message.clone())?;
         self.store.insert_message(seq_last, &message, Some(&end.history))?;

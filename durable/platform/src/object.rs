@@ -67,6 +67,7 @@ impl DurableObject for ThreadObject {
     }
 }
 
+// Long: an arm for each command.
 async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
     let ThreadEnvelope { owner, thread_id, command } = envelope;
     match command {
@@ -120,6 +121,13 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::DumpAgent { name } => thread.dump_agent(&owner, &name),
         ThreadCommand::RestoreAgent { dump } => thread.restore_agent(&owner, *dump).await,
         ThreadCommand::EndAgent { name } => thread.end_agent(&owner, &name).await,
+        ThreadCommand::StartSession { session_id, workflow, goal, visitor } => {
+            thread.start_session((&owner, thread_id), session_id, *workflow, (goal, visitor)).await
+        }
+        ThreadCommand::ContinueSession { session_id, workflow_id, ended } => {
+            thread.continue_session(&owner, (session_id, &workflow_id), *ended).await
+        }
+        ThreadCommand::EndSession => thread.end_session(&owner).await,
         ThreadCommand::Delete => thread.delete(&owner).await,
     }
 }

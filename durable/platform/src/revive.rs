@@ -307,6 +307,7 @@ impl Thread {
             numbers: self.numbers()?,
             written: Written::of(Keys::readable(&events)),
             ending: adapters::records::ending(self).map(|_| adapters::NO_LINE),
+            tokens: self.tokens(),
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
         // The store ends running turns only, so a parked one is made to run in the same commit.
@@ -375,8 +376,16 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
     ]);
     let history = vec![Message::User { content: asked }, note];
     let (calls, plans) = (Vec::new(), Vec::new());
-    let end =
-        TurnEnd { message: stored, history, calls, plans, summary: None, agents: Vec::new(), used: None };
+    let end = TurnEnd {
+        message: stored,
+        history,
+        calls,
+        plans,
+        summary: None,
+        agents: Vec::new(),
+        session: None,
+        used: None,
+    };
     let end = Some(Box::new(end));
     Commit { events, end, ..Commit::default() }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use uuid::{NoContext, Timestamp, Uuid};
 
+use crate::sessions::working::{self, Working};
 use crate::storage::StoreError;
 use crate::storage::keys::Keys;
 use crate::storage::outgoing::Outgoing;
@@ -14,7 +15,7 @@ use engine::journal::History;
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
-use wire::protocol::{ApiError, Role, Seq, StoredMessage};
+use wire::protocol::{ApiError, Role, Seq, StoredMessage, WorkflowDetail};
 
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
@@ -49,6 +50,8 @@ struct Opening {
     turn: TurnRow,
     user_message: StoredMessage,
     standing: Standing,
+    /// The session on which the turn works.
+    working: Option<Working>,
     /// The row of the last message that the model may see.
     history_until: i64,
     now: u64,
@@ -63,7 +66,7 @@ impl Thread {
         before: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let numbers = self.numbers()?;
-        let opening = self.opening(ask, thread, numbers.next())?;
+        let opening = self.opening(ask, thread, (numbers.next(), before.retrieved.workflow.as_deref()))?;
         let (mut spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
         let history = match opening.is_new {
             true => History::default(),
@@ -94,7 +97,7 @@ impl Thread {
         &self,
         ask: &Ask<'_>,
         thread: Option<ThreadMeta>,
-        seq_first: Seq,
+        (seq_first, workflow): (Seq, Option<&WorkflowDetail>),
     ) -> Result<Opening, ApiError> {
         let now = self.clock.now_ms();
         let is_new = thread.is_none();
@@ -108,6 +111,7 @@ impl Thread {
         });
         self.check_continuation(ask, is_new)?;
         let standing = self.standing(ask.request)?;
+        let working = self.working(ask, workflow, now)?;
         let history_until = match is_new {
             true => 0,
             false => self.store.newest_message()?.map_or(0, |(row, _)| row),
@@ -139,7 +143,7 @@ impl Thread {
             seq_last: None,
             failing: None,
         };
-        Ok(Opening { thread, is_new, turn, user_message, standing, history_until, now })
+        Ok(Opening { thread, is_new, turn, user_message, standing, working, history_until, now })
     }
 
     fn frame<'a>(
@@ -175,6 +179,7 @@ impl Thread {
             grant: before.grant,
             replaces_message_id: request.replaces_message_id.map(|id| id.to_string()),
             agents: self.agent_setting(request, &opening.standing.path, opening.is_new)?,
+            session: opening.working.as_ref().map(|working| working.row.in_turn(working.notes.clone())),
         })
     }
 
@@ -200,6 +205,9 @@ impl Thread {
         }
         self.store.insert_turn(turn, standing.apart, now)?;
         self.store.insert_message(turn.seq_first, user_message, None)?;
+        if let Some(working) = &opening.working {
+            working::begin(&self.store, working, now)?;
+        }
         for news in before.offered.failures(now) {
             self.store.post(&outgoing(news), now)?;
         }
@@ -248,6 +256,7 @@ impl Thread {
             clock: Rc::clone(&self.clock),
             about,
             written: Written::of(keys),
+            tokens: self.tokens(),
             ending: adapters::records::ending(self),
         };
         let ports = Ports {

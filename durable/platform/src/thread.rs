@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use futures::future::{Either, LocalBoxFuture, Shared, join, select};
+use futures::future::{Either, LocalBoxFuture, Shared, join3, select};
 use futures::lock::Mutex;
 use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
@@ -75,6 +75,8 @@ pub struct Thread {
     pub draining: Cell<bool>,
     /// The drain of records.
     pub sending: Sending,
+    /// Notices of sessions are sent one after another.
+    pub telling: Cell<bool>,
 }
 
 /// A queued message whose turn is about to start.
@@ -113,6 +115,7 @@ impl Thread {
             asking: Cell::new(false),
             draining: Cell::new(false),
             sending: Sending::default(),
+            telling: Cell::new(false),
         })
     }
 
@@ -185,7 +188,7 @@ impl Thread {
             if thread.store.next_is_due.take() {
                 thread.start_next();
             }
-            join(thread.drain(false), thread.send_records(false)).await;
+            join3(thread.drain(false), thread.send_records(false), thread.send_notices()).await;
         });
     }
 

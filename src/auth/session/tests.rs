@@ -1,14 +1,14 @@
-use super::{
-    AnonymousSession, BASE64_URL_SAFE_NO_PAD, Engine, LIFETIME_MS, SessionSecret, SessionSecrets,
-    clear_cookie, set_cookie, token_in,
-};
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use uuid::Uuid;
+
+use super::{AnonymousSession, LIFETIME_MS, SessionSecrets, clear_cookie, set_cookie, token_in};
 
 const NOW: u64 = 1_763_000_000_000;
 const DAY: u64 = 24 * 3_600_000;
 
-fn key(secret: char) -> SessionSecret {
-    SessionSecret::from_secret(&secret.to_string().repeat(32)).unwrap()
+fn key(secret: char) -> SessionSecrets {
+    SessionSecrets::from_secrets(&secret.to_string().repeat(32)).unwrap()
 }
 
 fn session() -> AnonymousSession {
@@ -22,6 +22,15 @@ fn a_token_proves_its_session_until_it_is_over() {
     assert_eq!(key('a').verify(&token, NOW + LIFETIME_MS - 1), Some(session()));
     assert_eq!(key('a').verify(&token, NOW + LIFETIME_MS), None);
     assert_eq!(key('b').verify(&token, NOW), None, "another secret");
+}
+
+/// Cookies that are out there stay valid: the form of a token never changes.
+#[test]
+fn the_token_has_the_form_that_it_always_had() {
+    let token =
+        "5d411a48.AAAAAAAAAAAAAAAAAZCgoAAAAZp6_R4AAAABmxV75gA.ktFRuVOSXYVVK8vYIA_9H3WNqSBbVfS5P9b5E4tX22M";
+    assert_eq!(key('a').sign(&session()), token);
+    assert_eq!(key('a').verify(token, NOW), Some(session()));
 }
 
 #[test]
@@ -109,8 +118,8 @@ fn forged_tokens_are_refused() {
 
 #[test]
 fn a_secret_has_32_bytes() {
-    assert!(SessionSecret::from_secret(&"x".repeat(31)).is_none());
-    assert!(SessionSecret::from_secret(&"x".repeat(32)).is_some());
+    assert!(SessionSecrets::from_secrets(&"x".repeat(31)).is_none());
+    assert!(SessionSecrets::from_secrets(&"x".repeat(32)).is_some());
     assert!(!format!("{:?}", key('q')).contains("qqq"));
 }
 

@@ -11,6 +11,8 @@ pub struct Ids {
     pub memory: String,
     pub collection: String,
     pub document: String,
+    pub workflow: String,
+    pub session: String,
 }
 
 impl Ids {
@@ -23,6 +25,8 @@ impl Ids {
             memory: new_id(),
             collection: new_id(),
             document: new_id(),
+            workflow: new_id(),
+            session: new_id(),
         }
     }
 
@@ -35,6 +39,8 @@ impl Ids {
             ("{memory}", &self.memory),
             ("{collection}", &self.collection),
             ("{document}", &self.document),
+            ("{workflow}", &self.workflow),
+            ("{session}", &self.session),
         ];
         ids.iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }
@@ -49,7 +55,9 @@ pub struct Probe {
 }
 
 /// The codes of the refusals, by the beginning of the path.
-const CODES: [(&str, &str); 5] = [
+const CODES: [(&str, &str); 7] = [
+    ("/api/workflows/{workflow}/sessions/", "session_not_found"),
+    ("/api/workflows/", "workflow_not_found"),
     ("/api/threads/", "thread_not_found"),
     ("/api/ai-sdk/", "thread_not_found"),
     ("/api/projects/", "project_not_found"),
@@ -130,6 +138,15 @@ pub fn probes() -> Vec<Probe> {
             NULL,
         ),
         ("GET /api/collections/{}/search", "/api/collections/{collection}/search?q=xyzzy", NULL),
+        ("GET /api/workflows/{}", "/api/workflows/{workflow}", NULL),
+        ("DELETE /api/workflows/{}", "/api/workflows/{workflow}", NULL),
+        ("POST /api/workflows/{}/sessions", "/api/workflows/{workflow}/sessions", json!({})),
+        (
+            "POST /api/workflows/{}/sessions/{}/continue",
+            "/api/workflows/{workflow}/sessions/{session}/continue",
+            json!({ "continue_token": "t", "notesMarkdown": "x".repeat(50) }),
+        ),
+        ("DELETE /api/threads/{}/workflow-session", "/api/threads/{thread}/workflow-session", NULL),
     ];
     rows.map(|(pattern, path, body)| Probe { pattern, path, body }).into()
 }

@@ -3,6 +3,7 @@
 
 mod agents;
 mod paths;
+mod sessions;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -272,6 +273,7 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
         &[],
     )?;
     found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
+    sessions::led(database, ledger)?;
     let query = "SELECT count(*) AS rows FROM journal JOIN turns USING (turn_id) WHERE status = 'done'";
     let left = database.rows(query, &[])?;
     found.unrecorded += left.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;

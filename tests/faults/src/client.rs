@@ -153,7 +153,9 @@ impl Clients {
             match nobody.send("POST", "/api/session", &[], &json!({})).await {
                 Some(reply) if reply.status == 200 => {
                     let cookie = reply.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
-                    return User { cookie, ..nobody };
+                    let user = User { cookie, ..nobody };
+                    self.define(&user).await;
+                    return user;
                 }
                 Some(reply) => self.refused(reply).await,
                 None => {}
@@ -169,13 +171,18 @@ impl Clients {
         while !self.stop.load(Ordering::Relaxed) {
             let mut rng = Rng::of(self.seed(), &format!("thread {next}"));
             let thread_id = format!("fa017500-0000-4000-9000-{next:012x}");
-            let (shapes, turns) = match rng.chance(300) {
-                true => (&script::LONG_SHAPES[..], rng.range(3, 6)),
-                false => (self.shapes, rng.range(1, 4)),
+            let (shapes, turns) = match rng.range(0, 1000) {
+                0..300 => (&script::LONG_SHAPES[..], rng.range(3, 6)),
+                300..400 => (&script::STEPS_SHAPES[..], rng.range(2, 5)),
+                _ => (self.shapes, rng.range(1, 4)),
             };
             for request_seq in 1..=turns {
                 next += 2;
                 let mut order = draw(&mut rng, shapes, next, &thread_id, request_seq * 2);
+                if order.shape == Shape::Steps {
+                    self.turn(&user, &order).await;
+                    continue;
+                }
                 order.beside = self.version(&user, &thread_id, &mut rng).await;
                 if rng.chance(100) {
                     let waiting: Vec<Order> = (0..rng.range(1, 4))

@@ -204,7 +204,7 @@ impl Harness {
     /// fixed turns, struck at each of their commits; versions; and messages that wait. Returns the number of boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
-        for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded, Shape::Talks] {
+        for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded, Shape::Talks, Shape::Steps] {
             tried += self.commits(shape, &["kill", "abort"], stride).await?;
         }
         tried += self.versions(stride).await?;

@@ -3,11 +3,12 @@
 
 mod contexts;
 mod places;
+pub mod steps;
+mod summaries;
 pub mod talk;
 
 use std::collections::HashMap;
 
-use espalier_test_support::fake_llm::text_of;
 use espalier_test_support::{Step, Value, calls, json, text};
 
 use crate::rng::Rng;
@@ -18,6 +19,7 @@ pub use contexts::{
     LONG_HISTORY_TOKENS,
 };
 pub use places::called;
+pub use summaries::{summary, used_summary};
 
 /// The shape of a turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +46,8 @@ pub enum Shape {
     Guarded,
     /// Agents that stay, with a discussion, another round of it, one that a hook blocks, and an end.
     Talks,
+    /// The session of a workflow: it begins, or goes on where the turn before it left it.
+    Steps,
     /// A file of the workspace that is written, edited and read.
     Files,
     /// The acts of the first four, in one round: the fixed turn that is killed at each of its commits.
@@ -68,6 +72,9 @@ pub const SHAPES: [Shape; 11] = [
 /// The shapes in a thread that grows long.
 pub const LONG_SHAPES: [Shape; 4] = [Shape::Long, Shape::Long, Shape::Long, Shape::Direct];
 
+/// The shapes in a thread with a session: a message of any other shape would go on with it as well.
+pub const STEPS_SHAPES: [Shape; 1] = [Shape::Steps];
+
 impl Shape {
     pub fn name(self) -> &'static str {
         match self {
@@ -82,6 +89,7 @@ impl Shape {
             Shape::Long => "long",
             Shape::Guarded => "guarded",
             Shape::Talks => "talks",
+            Shape::Steps => "steps",
             Shape::Files => "files",
             Shape::Whole => "whole",
         }
@@ -98,10 +106,6 @@ impl Shape {
         format!("Do your part. [[fake:{}#{number}]]{filler}", self.name())
     }
 }
-
-/// The beginning of the service's request for a summary, and of the message that has one.
-const SUMMARY_PROMPT: &str = "You summarise the earlier part of a conversation";
-const SUMMARY_MARK: &str = "<conversation_summary>\n";
 
 /// The client's tools; the second one must be allowed each time.
 const PICK: &str = "ui_pick";
@@ -264,32 +268,18 @@ pub fn reply(marker: &str, step: usize) -> Option<Step> {
 
 /// The reply to a request: that of the script, or of a continuation. A long turn says whether it was told a summary.
 pub fn reply_to(marker: &str, step: usize, body: &Value) -> Option<Step> {
+    if let Some(open) = steps::open(body).filter(|_| marker.starts_with("steps/")) {
+        let (path, number) = marker.rsplit_once('#')?;
+        let label = |place: usize| json!({ "label": format!("{marker}.{step}.{place}") });
+        return Some(
+            steps::calls(open, label).map_or_else(|| At { marker, path, number, step }.says(), calls),
+        );
+    }
     let mut reply = reply(marker, step).or_else(|| continued(marker, step, body))?;
     if marker.starts_with("long#") && reply.calls.is_empty() {
         reply.text.push(if used_summary(body).is_some() { "with a summary" } else { "without" }.to_owned());
     }
     Some(reply)
-}
-
-/// The model's text where the service asks for a summary: the same one for the same question.
-pub fn summary(body: &Value) -> Option<Vec<String>> {
-    let text = |message: &Value| text_of(&message["content"]);
-    let messages = body["messages"].as_array()?;
-    let system = messages.first().map(text).filter(|system| system.starts_with(SUMMARY_PROMPT))?;
-    let mut rng = Rng::of(1, &(system + &messages.last().map(text)?));
-    let words = (0..4).map(|_| format!("{:016x} ", rng.draw()));
-    Some(["The gist is ".to_owned()].into_iter().chain(words).chain([".".to_owned()]).collect())
-}
-
-/// The summary in the place of earlier turns in a request.
-pub fn used_summary(body: &Value) -> Option<String> {
-    let messages = body["messages"].as_array()?;
-    let text = messages
-        .iter()
-        .map(|message| text_of(&message["content"]))
-        .find(|text| text.contains(SUMMARY_MARK))?;
-    let (_, told) = text.split_once(SUMMARY_MARK)?;
-    Some(told.split("\n</").next().unwrap_or_default().to_owned())
 }
 
 /// The model's reply in a turn that continues a limited one: first the calls of that turn for which its request tells no

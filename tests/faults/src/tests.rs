@@ -290,3 +290,28 @@ fn a_transcript_must_have_what_was_said() {
     assert_eq!(called("model_af_3.1-d0.0-0"), Some(("talks/c1#7".to_owned(), 0)));
     assert_eq!(called("model_af_1.0-d0.0-0.0h0-hook-0"), Some(("talks/a2/judge#7".to_owned(), 0)));
 }
+
+// Issue 21: the reply of a session's turn goes by the step that its request names, in a turn that goes on as well.
+#[test]
+fn a_request_of_a_session_names_its_step() {
+    let user = |text: &str| json!({ "role": "user", "content": text });
+    let said = |text: &str| json!({ "role": "assistant", "content": text });
+    let body = |messages: Vec<Value>| json!({ "messages": messages });
+    let at_first = vec![user("Do your part. [[fake:steps#7]]"), user("Step 1 of 3: Part 1\n\nDo it.")];
+    let place = |messages: &[Value]| script::talk::place(&body(messages.to_vec()));
+    assert_eq!(place(&at_first), Some(("steps/s1#7".to_owned(), 0)));
+    let later =
+        vec![at_first[0].clone(), user("Step 1 of 3: Part 1"), said("Notes."), user("Step 2 of 3: Part 2")];
+    assert_eq!(place(&later), Some(("steps/s2#7".to_owned(), 0)));
+    let again = [&later[..], &[said("")]].concat();
+    assert_eq!(place(&again), Some(("steps/s2#7".to_owned(), 1)));
+    let names = |messages: &[Value]| {
+        let (marker, step) = place(messages).unwrap();
+        let reply = script::reply_to(&marker, step, &body(messages.to_vec())).unwrap();
+        reply.calls.into_iter().map(|call| call.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&at_first), ["record_once", "record_again", "complete_step"]);
+    assert_eq!(names(&again), ["__step_output__"]);
+    let done = [&later[..3], &[user("All steps of the procedure are done. Tell the user.")]].concat();
+    assert_eq!(names(&done), Vec::<String>::new());
+}

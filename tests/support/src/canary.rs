@@ -32,6 +32,13 @@ pub const SESSION_SECRET: &str = "canary-session-7c20b9-at-least-32-bytes";
 /// The newer secret of the instance whose secret is being replaced.
 pub const NEW_SESSION_SECRET: &str = "canary-session-e83d51-at-least-32-bytes";
 
+/// Signs the tokens of steps at the main instance.
+pub const WORKFLOW_SECRET: &str = "canary-workflow-1fb36d-at-least-32-bytes";
+
+/// The beginning of each token of a step that this secret signs. The service hands such tokens to clients that carry out a
+/// session, and stores none.
+pub const STEP_TOKEN: &str = "ct1.c2fe225b.";
+
 /// A secret by its name.
 pub type Secret = (&'static str, String);
 
@@ -50,6 +57,7 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("BRAVE_API_KEY", BRAVE_API_KEY),
         ("SESSION_SECRET", SESSION_SECRET),
         ("the new SESSION_SECRET", NEW_SESSION_SECRET),
+        ("WORKFLOW_SECRET", WORKFLOW_SECRET),
         ("the admin's API key", admin_key),
     ];
     fixed
@@ -57,6 +65,13 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| (name, value.to_owned()))
         .collect()
+}
+
+/// All of them, and the tokens that clients get but nothing stores.
+pub fn unstored(admin_key: &str) -> Vec<Secret> {
+    let mut secrets = secrets(admin_key);
+    secrets.push(("a step's token", STEP_TOKEN.to_owned()));
+    secrets
 }
 
 /// The names of the secrets in these bytes.

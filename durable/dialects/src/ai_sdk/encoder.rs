@@ -199,6 +199,7 @@ impl Encoder {
             | Event::SwarmToolExecuted { .. }
             | Event::SwarmComplete { .. }
             | Event::QueueUpdate { .. }
+            | Event::WorkflowUpdate { .. }
             | Event::PathChanged => Ok(()),
         }
     }

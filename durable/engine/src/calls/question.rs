@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use super::finish;
-use crate::journal::{LevelSpec, Work};
+use crate::journal::LevelSpec;
 use crate::plan::rules::PlanRules;
 use crate::ports::ToolError;
+use crate::profiles::Role;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
 use crate::toolbelt::Toolbelt;
@@ -14,7 +15,8 @@ use wire::model::RawValueEq;
 
 /// The question for a level.
 pub(crate) struct Question {
-    pub(crate) work: Work,
+    /// The role whose models answer; none for the turn's own.
+    pub(crate) models: Option<Role>,
     pub(crate) system: String,
     pub(crate) text: String,
     pub(crate) schema: serde_json::Value,
@@ -44,7 +46,7 @@ fn opening(question: Question) -> Result<Opening, ToolError> {
     let spec = LevelSpec {
         system: question.system,
         instructions: question.text.into(),
-        models: question.work.models(),
+        models: question.models,
         toolset: None,
         own_tools: vec![finish::spec(&Rc::new(schema))],
         rules: question.rules,

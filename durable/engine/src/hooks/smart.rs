@@ -49,7 +49,7 @@ async fn verdict(asked: &Asked<'_>) -> Result<Result<Said, String>, Halt> {
         return Ok(Err("the call is too long to be judged".to_owned()));
     }
     let question = || Question {
-        work: Work::Hook,
+        models: Work::Hook.models(),
         system: system(hook),
         text: told(asked),
         schema: schema(hook.on),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentRow, Summary};
+use super::{AgentRow, SessionChange, Summary};
 use crate::budget::Amount;
 use wire::model::Message;
 use wire::protocol::{Plan, StoredMessage};
@@ -20,6 +20,8 @@ pub struct TurnEnd {
     pub summary: Option<Summary>,
     /// The agents that the turn made, changed or ended.
     pub agents: Vec<AgentRow>,
+    /// The state in which the turn leaves its session, where no entry has it.
+    pub session: Option<SessionChange>,
     /// The amount that the service charges against quotas; none where it is unknown.
     pub used: Option<Amount>,
 }

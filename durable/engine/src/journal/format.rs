@@ -25,13 +25,20 @@ pub const LEAST_READER: u32 = 2;
 /// before, so the number is beyond [`FORMAT`].
 const WITH_HOOKS_OR_AGENTS: u32 = 3;
 
+/// The same of a turn that works on a session: code without sessions would skip its steps.
+const WITH_SESSION: u32 = 4;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_HOOKS_OR_AGENTS;
+pub(crate) const NEWEST_READ: u32 = WITH_SESSION;
 
 /// The oldest format whose readers may go on with a turn of this setting.
 pub fn least_reader(setting: &Setting) -> u32 {
     let is_plain = setting.hooks.is_empty() && !setting.agent_hooks && setting.agents.is_none();
-    if is_plain { LEAST_READER } else { WITH_HOOKS_OR_AGENTS }
+    match (setting.session.is_some(), is_plain) {
+        (true, _) => WITH_SESSION,
+        (false, true) => LEAST_READER,
+        (false, false) => WITH_HOOKS_OR_AGENTS,
+    }
 }
 
 /// The format of a journal that does not name its own.

@@ -9,6 +9,7 @@ mod hook;
 mod level;
 mod outcome;
 mod past;
+mod session;
 mod setting;
 mod shown;
 mod stop;
@@ -35,6 +36,7 @@ pub use level::LevelSpec;
 pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
+pub use session::{Session, SessionChange, Steered, StepEnd};
 pub use setting::{Setting, Summaries, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
 pub use stop::TurnStop;
@@ -173,6 +175,8 @@ pub enum Fact {
     /// The thread's agents changed, before the end of the call that changes them. The entry's `at` is that call, or the
     /// level for which an agent's rounds were read.
     Agents(Vec<AgentChange>),
+    /// The course of a workflow said how the root goes on. The entry's `at` is the root's next step.
+    Steered(Box<Steered>),
     /// The turn stops before its natural end; the first stop wins.
     Stopped(TurnStop),
     /// The turn was taken up again after its run was lost.
@@ -254,6 +258,7 @@ impl Fact {
             Fact::ModelDropped => "model_dropped",
             Fact::Plan(_) => "plan",
             Fact::Agents(_) => "agents",
+            Fact::Steered(_) => "steered",
             Fact::Stopped(_) => "stopped",
             Fact::Resumed { .. } => "resumed",
             Fact::Waiting { .. } => "waiting",
@@ -337,11 +342,16 @@ impl TurnSpec {
         let other = match models {
             None => None,
             Some(Role::Subagent) => self.subtask_chain.as_ref(),
-            Some(Role::Quality) => self.setting.reviewers.as_ref(),
-            Some(Role::Speed) => self.summarisers(),
-            Some(role) => self.setting.routed.get(&role),
+            Some(Role::Quality) => self.setting.reviewers.as_ref().or_else(|| self.routed(Role::Quality)),
+            Some(Role::Speed) => self.summarisers().or_else(|| self.routed(Role::Speed)),
+            Some(role) => self.routed(role),
         };
         other.unwrap_or(&self.chain)
+    }
+
+    /// The models of a role that the router or a verifier may name.
+    fn routed(&self, role: Role) -> Option<&Chain> {
+        self.setting.routed.get(&role)
     }
 
     /// The models that write summaries, where they differ from the turn's own.
@@ -372,6 +382,8 @@ impl TurnSpec {
             Work::Route => "route",
             Work::Summary => "history_summary",
             Work::Hook => "hook",
+            Work::Verify => "workflow_verify",
+            Work::Notes => "workflow_notes",
         }
     }
 

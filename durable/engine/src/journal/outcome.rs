@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentChange;
+use super::{AgentChange, SessionChange};
 use crate::memory::Overlay;
 use crate::versions::Versions;
 use wire::model::{ModelError, ModelReply};
@@ -49,6 +49,9 @@ pub struct ToolEnd {
     /// The addresses that the result of a search of the web names.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<String>,
+    /// The change of the session that comes with the call's end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<SessionChange>>,
     #[serde(default)]
     pub duration_ms: u64,
 }

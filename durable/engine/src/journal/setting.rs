@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentSetting;
+use super::{AgentSetting, Session};
 use crate::profiles::{Chain, Role};
 use wire::protocol::{BrowserContext, Hook, ModeProfile, Plan};
 
@@ -57,6 +57,9 @@ pub struct Setting {
     /// The agents of the thread; none in a turn whose request asks for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentSetting>,
+    /// The session of a workflow on which the turn works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<Box<Session>>,
 }
 
 /// The way in which a turn summarises earlier turns.
@@ -86,6 +89,7 @@ impl Default for Setting {
             hooks: Vec::new(),
             agent_hooks: false,
             agents: None,
+            session: None,
         }
     }
 }
@@ -110,6 +114,10 @@ pub enum Work {
     Hook,
     /// Answers as an agent.
     Agent,
+    /// Judges the work of a workflow's step.
+    Verify,
+    /// Writes the notes of a planned step.
+    Notes,
 }
 
 impl Work {
@@ -119,7 +127,7 @@ impl Work {
             Work::Subtask | Work::Step | Work::Agent => Some(Role::Subagent),
             Work::Review => Some(Role::Quality),
             Work::Summary => Some(Role::Speed),
-            Work::Root | Work::Plan | Work::Route | Work::Hook => None,
+            Work::Root | Work::Plan | Work::Route | Work::Hook | Work::Verify | Work::Notes => None,
         }
     }
 
@@ -127,7 +135,13 @@ impl Work {
     pub(crate) fn has_hooks(self) -> bool {
         match self {
             Work::Root | Work::Subtask | Work::Step | Work::Agent => true,
-            Work::Plan | Work::Review | Work::Route | Work::Summary | Work::Hook => false,
+            Work::Plan
+            | Work::Review
+            | Work::Route
+            | Work::Summary
+            | Work::Hook
+            | Work::Verify
+            | Work::Notes => false,
         }
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn make(
             required: setting.plan_tools.clone(),
         };
         Question {
-            work: Work::Plan,
+            models: Work::Plan.models(),
             system: prompt::planner(setting),
             text,
             schema: rules::schema(),

@@ -26,7 +26,7 @@ struct Reviewed {
 pub(super) async fn review(acting: Acting<'_>, mut plan: Plan) -> Result<Outcome, Halt> {
     let Acting { turn, parent, key } = acting;
     let question = || Question {
-        work: Work::Review,
+        models: Work::Review.models(),
         system: prompt::REVIEWER.to_owned(),
         text: prompt::review(&plan),
         schema: rules::review_schema(),

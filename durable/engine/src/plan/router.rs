@@ -116,7 +116,7 @@ impl Composite for Route {
 
 async fn route(Running { turn, parent, key, .. }: Running<'_>) -> Result<Outcome, Halt> {
     let question = || Question {
-        work: Work::Route,
+        models: Work::Route.models(),
         system: prompt::ROUTER.to_owned(),
         text: turn.spec.content.text().into_owned(),
         schema: schema(),

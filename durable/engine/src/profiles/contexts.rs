@@ -1,7 +1,7 @@
 //! Chat contexts as data: the subject of a turn decides its guidance, limits, models and toolbelt.
 
 use super::models::Role;
-use super::{Limits, PLANNER, SWARM, THREAD};
+use super::{Limits, PLANNER, SWARM, THREAD, WORKFLOW};
 use wire::protocol::{ChatContext, ContextKind, ModeProfile};
 
 include!(concat!(env!("OUT_DIR"), "/contexts.rs"));
@@ -33,6 +33,9 @@ pub struct ContextProfile {
     pub plan_tools: &'static [&'static str],
 }
 
+/// The `context_type` and the `operation_type` of a turn that works on a session.
+const SESSION: &str = "workflow";
+
 impl ContextProfile {
     /// The profile of a request: by its context type, else by its kind. An unknown type means `general`
     /// (B-019).
@@ -52,6 +55,20 @@ impl ContextProfile {
             Some(ModeProfile::Swarm) => "swarm",
         };
         ContextProfile { budget: SWARM, operation, plans: false, goal: None, plan_tools: &[], ..*self }
+    }
+
+    /// The profile of a turn that works on the session of a workflow. The procedure is its plan.
+    pub fn in_session(&self) -> ContextProfile {
+        let (name, operation) = (SESSION, SESSION);
+        ContextProfile {
+            name,
+            operation,
+            budget: WORKFLOW,
+            plans: false,
+            goal: None,
+            plan_tools: &[],
+            ..*self
+        }
     }
 
     /// The context of this name or alias.
@@ -118,6 +135,17 @@ mod tests {
             assert_eq!((swarm.tools, swarm.guidance), (context.tools, context.guidance));
             assert_eq!(context.in_mode(Some(ModeProfile::AutoRoute)).operation, "auto_route");
         }
+    }
+
+    // Issue 21: a request cannot ask for these limits by naming the context.
+    #[test]
+    fn only_a_session_brings_the_limits_of_a_workflow() {
+        for context in CONTEXTS {
+            let session = context.in_session();
+            assert_eq!((session.budget, session.plans, session.name), (WORKFLOW, false, "workflow"));
+            assert_eq!((session.tools, session.guidance), (context.tools, context.guidance));
+        }
+        assert_eq!(typed("workflow").name, "general");
     }
 
     // B-004 B-012 B-013 B-014 B-015 B-016 B-017 B-018

@@ -195,6 +195,7 @@ impl Limits {
             "planner" => Some(PLANNER),
             "simple_loop" => Some(SIMPLE_LOOP),
             "swarm" => Some(SWARM),
+            "workflow" => Some(WORKFLOW),
             _ => None,
         }
     }
@@ -264,6 +265,9 @@ mod tests {
         assert_eq!((swarm.step_iterations, swarm.step_ms, swarm.plan_ms), (10, 120_000, 600_000));
         assert!(swarm.parallel == 1 && swarm.plan_ms < swarm.wall_clock_ms);
         assert_eq!(Limits::default().root_tool_calls, None);
+        let workflow = of("workflow");
+        assert_eq!((workflow.parallel, workflow.wall_clock_ms), (1, 600_000));
+        assert_eq!((workflow.llm_calls, workflow.iterations), (120, 20));
     }
 
     #[test]

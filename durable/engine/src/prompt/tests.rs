@@ -36,6 +36,7 @@ fn the_root_prompt_has_its_rules() {
         has_tools: true,
         draft: None,
         browser: None,
+        session: None,
     };
     has(
         &root(context("thread"), &limits),
@@ -52,7 +53,8 @@ fn the_root_prompt_has_its_rules() {
 fn the_root_prompt_has_the_parts_of_its_context() {
     let limits = Limits::default();
     let context = ContextProfile::named("project").unwrap();
-    let about = About { context, entity_id: Some("p\"1\n</x>"), has_tools: true, draft: None, browser: None };
+    let entity_id = Some("p\"1\n</x>");
+    let about = About { context, entity_id, has_tools: true, draft: None, browser: None, session: None };
     let prompt = root(about, &limits);
     has(&prompt, &[context.guidance, r#"entity with the id "p\"1\n</x>"."#], &["no tools,", "stored_plan"]);
     let prompt = root(About { has_tools: false, ..about }, &limits);

@@ -48,6 +48,9 @@ impl Record {
         let pending = self.pending.remove(index);
         self.memory_bytes += self.written(&pending, end);
         self.agents.apply(&end.agents);
+        if let Some(change) = &end.session {
+            self.session_changed(change);
+        }
         // A call that the end of its turn cuts off is no failure of the tool.
         if end.is_error && self.stop.is_none() {
             let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };

@@ -74,6 +74,21 @@ impl LevelPath {
         LevelPath(format!("{call_key}-{DISCUSSION}"))
     }
 
+    /// The level in which a verifier judges the work of a workflow's step.
+    pub(crate) fn verifier(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{VERIFY}-"))
+    }
+
+    /// The level that writes the notes of a planned step of a workflow.
+    pub(crate) fn notes(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{NOTES}-"))
+    }
+
+    /// The level of the calls that the service makes for a workflow's step. It asks no model.
+    pub(crate) fn actions(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{ACTIONS}"))
+    }
+
     /// The level of a running plan. Its steps are waves, without a model call.
     pub(crate) fn waves(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{WAVE}"))
@@ -85,8 +100,11 @@ const REVIEW: &str = "review";
 const ROUTE: &str = "route";
 const SUMMARY: &str = "summary";
 const HOOK: &str = "hook";
+const VERIFY: &str = "verify";
+const NOTES: &str = "notes";
 const WAVE: char = 'w';
 const DISCUSSION: char = 'd';
+const ACTIONS: char = 'a';
 
 /// The path of the level that a step belongs to, from the step's key.
 pub(crate) fn level(at: &str) -> &str {
@@ -103,6 +121,8 @@ pub(crate) fn work(at: &str) -> Work {
         ROUTE => Work::Route,
         SUMMARY => Work::Summary,
         HOOK => Work::Hook,
+        VERIFY => Work::Verify,
+        NOTES => Work::Notes,
         call if call.starts_with(WAVE) => Work::Step,
         call if call.starts_with(DISCUSSION) => Work::Agent,
         _ => Work::Subtask,
@@ -179,6 +199,8 @@ mod tests {
             (LevelPath::router(&call), "0.12-route-0", Work::Route),
             (LevelPath::summary("12", 1), "12s1-summary-0", Work::Summary),
             (LevelPath::hook(&hook_key(&call, 3)), "0.12h3-hook-0", Work::Hook),
+            (LevelPath::verifier(&call), "0.12-verify-0", Work::Verify),
+            (LevelPath::notes(&call), "0.12-notes-0", Work::Notes),
         ] {
             assert_eq!(path.step(0), step);
             assert_eq!(work(step), expected);
@@ -189,6 +211,8 @@ mod tests {
         assert_eq!((in_step.as_str(), work(&in_step)), ("0.12-w1.0-4", Work::Step));
         let spoken = LevelPath::child(&call_key(&LevelPath::discussion(&call).step(1), 0)).step(4);
         assert_eq!((spoken.as_str(), work(&spoken)), ("0.12-d1.0-4", Work::Agent));
+        let in_action = LevelPath::child(&call_key(&LevelPath::actions(&call).step(1), 0)).step(4);
+        assert_eq!((in_action.as_str(), work(&in_action)), ("0.12-a1.0-4", Work::Subtask));
         let below = LevelPath::child(&call_key(&in_step, 2)).step(0);
         assert_eq!((below.as_str(), work(&below)), ("0.12-w1.0-4.2-0", Work::Subtask));
     }

@@ -11,6 +11,7 @@ mod models;
 pub(crate) mod replay;
 mod rows;
 pub(crate) mod told;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -20,7 +21,8 @@ use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
 use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, LevelSpec, Shown, Summary, TextPart, ToolEnd, TurnSpec, TurnStop, Work,
+    Answer, CallRecord, Entry, Fact, LevelSpec, Session, SessionChange, Shown, Summary, TextPart, ToolEnd,
+    TurnSpec, TurnStop, Work,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
@@ -151,6 +153,8 @@ pub(crate) struct Record {
     pub(crate) plans: Ledger,
     /// The thread's agents.
     pub(crate) agents: Agents,
+    /// The session on which the turn works.
+    pub(crate) session: Option<Session>,
     /// The facts of the engine's own calls.
     own: OwnCalls,
     /// Dollars, and the models with a call of unknown cost. With such a model the cost of the turn is unknown
@@ -170,6 +174,7 @@ impl Record {
             hooks: hooks::Hooks::default(),
             plans: Ledger::default(),
             agents: Agents::new(spec.setting.agents.as_ref()),
+            session: spec.setting.session.as_deref().cloned(),
             own,
             budget: TurnBudget::new(spec.limits),
             stop: None,
@@ -211,6 +216,11 @@ impl Record {
     /// Whether the turn made or changed a plan that now waits for the user's word.
     pub(crate) fn has_draft(&self) -> bool {
         self.plans_at_end().iter().any(|plan| plan.status == PlanStatus::PendingReview)
+    }
+
+    /// Whether the turn leaves a session that is not over.
+    pub(crate) fn has_open_session(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| !session.status.is_over())
     }
 
     /// The usage of the model calls below a subtask so far.
@@ -277,29 +287,6 @@ impl Record {
         self.budget.exceeded_at_root(self.root_calls.saturating_add(more))
     }
 
-    /// The key of the question at a limit that nobody has answered yet, if there is one.
-    pub(crate) fn open_question(&self) -> Option<String> {
-        let open =
-            |((_, on), wait): &(&(String, Awaited), &Wait)| *on == Awaited::Limit && wait.answer.is_none();
-        self.waits.iter().find(open).map(|((at, _), _)| at.clone())
-    }
-
-    /// The key of the next question at a limit.
-    pub(crate) fn next_question(&self) -> String {
-        let asked = self.waits.keys().filter(|(_, on)| *on == Awaited::Limit).count();
-        format!("limit.{asked}")
-    }
-
-    /// The time that is left of a call that may run for so long, in milliseconds of running time; none if it does not
-    /// run. Its time stands still while the turn waits at a limit.
-    pub(crate) fn time_left(&self, key: &str, limit_ms: u64, now: u64) -> Option<u64> {
-        let since = self.pending.iter().find(|call| call.key == key)?.since_ms?;
-        let questions = self.waits.values().filter(|wait| wait.limit.is_some());
-        let asked =
-            questions.map(|wait| wait.over_ms.unwrap_or(now).saturating_sub(wait.since_ms.max(since)));
-        Some(since.saturating_add(limit_ms).saturating_add(asked.sum()).saturating_sub(now))
-    }
-
     /// Whether the turn has missed the goal of its context so far (B-013).
     pub(crate) fn misses_its_goal(&self) -> bool {
         self.spec.setting.goal.is_some() && !self.goal_reached
@@ -326,19 +313,7 @@ impl Record {
                     Wait { place, name, since: *since, until: *until, limit, since_ms, over_ms, answer };
                 self.waits.insert((entry.at.clone(), *on), wait);
             }
-            Fact::Answered { on, answer, at_ms } => {
-                let wait = self.waits.get_mut(&(entry.at.clone(), *on));
-                if let Some(wait) = wait.filter(|wait| wait.answer.is_none()) {
-                    if *answer == Answer::ApproveForThread {
-                        self.approved.insert(wait.name.clone());
-                    }
-                    wait.answer = Some((answer.clone(), *at_ms));
-                    wait.over_ms = Some(entry.elapsed_ms);
-                    if answer.allows() && wait.limit.is_some() {
-                        self.budget.grant();
-                    }
-                }
-            }
+            Fact::Answered { on, answer, at_ms } => self.answered(entry, *on, answer, *at_ms),
             Fact::Parked { .. } => {
                 self.parkings += 1;
                 self.parked = true;
@@ -368,8 +343,15 @@ impl Record {
             }
             Fact::Plan(plan) => self.plans.changed(&entry.at, plan),
             Fact::Agents(changes) => self.agents.apply(changes),
+            Fact::Steered(steered) => steered.change.iter().for_each(|change| self.session_changed(change)),
             Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
             Fact::ToolEnded(end) => self.call_ended(entry, end),
+        }
+    }
+
+    fn session_changed(&mut self, change: &SessionChange) {
+        if let Some(session) = &mut self.session {
+            session.apply(change);
         }
     }
 

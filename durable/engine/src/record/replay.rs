@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canned::canned_reply;
-use crate::journal::{Entry, Fact, ModelOutcome, ToolEnd};
+use crate::journal::{Entry, Fact, ModelOutcome, Steered, ToolEnd};
 use wire::model::ToolCall;
 
 /// The outcomes of earlier runs of a turn. Empty in the turn's first run, and never added to: this run
@@ -19,6 +19,8 @@ pub(crate) struct Replay {
     called: BTreeMap<String, Vec<ToolCall>>,
     /// The revisions of plans, by the calls that made them.
     plans: BTreeSet<(String, u32)>,
+    /// How the root went on, by its next step.
+    steered: BTreeMap<String, Steered>,
     /// The calls and levels that changed the thread's agents.
     agents: BTreeSet<String>,
     resumptions: u32,
@@ -67,6 +69,9 @@ impl Replay {
                 }
                 Fact::Plan(plan) => {
                     replay.plans.insert((at, plan.revision));
+                }
+                Fact::Steered(steered) => {
+                    replay.steered.insert(at, *steered);
                 }
                 Fact::Agents(_) => {
                     replay.agents.insert(at);
@@ -118,6 +123,11 @@ impl Replay {
     /// Whether a call had brought its plan to this revision.
     pub(crate) fn planned(&self, key: &str, revision: u32) -> bool {
         self.plans.contains(&(key.to_owned(), revision))
+    }
+
+    /// How the course of the root said that it goes on before a step.
+    pub(crate) fn steered(&self, at: &str) -> Option<&Steered> {
+        self.steered.get(at)
     }
 
     /// Whether a call had changed the thread's agents.

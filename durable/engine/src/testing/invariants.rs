@@ -232,8 +232,9 @@ impl Client {
                 id: id.clone(),
                 parent_id: place.parent_id.clone(),
                 name: name.clone(),
-                title: (["run_subtask", "plan_step", "agent_reply", "digest_page"].contains(&name.as_str()))
-                    .then(|| title.to_owned()),
+                title: (["run_subtask", "plan_step", "agent_reply", "digest_page", "planned_step"]
+                    .contains(&name.as_str()))
+                .then(|| title.to_owned()),
                 args_preview: None,
                 result_preview: Some(preview(result)),
                 is_error: is_error.then_some(true),
@@ -299,9 +300,10 @@ fn step_and_index(id: &str) -> (usize, usize) {
     let (step_key, index) = key(id).rsplit_once('.').unwrap();
     let step = step_key.rsplit('-').next().unwrap();
     // The order within a plan: its planner, its reviewer, then its waves of steps.
-    let (step, from) = match step.strip_prefix(['w', 'd']) {
+    let (step, from) = match step.strip_prefix(['w', 'd', 'a']) {
         Some(wave) => (wave, 2_000),
         None if step_key.contains("-review-") => (step, 1_000),
+        None if step_key.ends_with(&format!("-notes-{step}")) => (step, 3_000),
         None => (step, 0),
     };
     (from + step.parse::<usize>().unwrap(), index.parse().unwrap())
@@ -320,6 +322,9 @@ fn is_level(name: &str) -> bool {
         "agent_reply",
         "websearch",
         "digest_page",
+        "verify_step",
+        "planned_step",
+        "__step_output__",
     ]
     .contains(&name)
 }

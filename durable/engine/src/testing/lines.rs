@@ -91,6 +91,10 @@ pub fn line(event: &Event) -> String {
             format!("swarm tool {step_index} {tool} {brief_result}")
         }
         Event::SwarmStepCompleted { step_index, result, .. } => format!("swarm step {step_index} {result}"),
+        Event::WorkflowUpdate { status, index, of, reason, .. } => {
+            let reason = reason.as_deref().map(|reason| format!(" {reason}")).unwrap_or_default();
+            format!("workflow {} {index}/{of}{reason}", status.as_str())
+        }
         Event::QueueUpdate { messages, .. } => format!("queue {}", messages.len()),
         Event::SwarmComplete { result } => format!("swarm complete {result}"),
         Event::BudgetExceeded { reason, limit, observed, .. } => {

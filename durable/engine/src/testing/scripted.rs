@@ -12,7 +12,7 @@ use futures::stream::{self, LocalBoxStream, StreamExt};
 use futures::{FutureExt, Stream};
 use serde_json::{Value, json};
 
-use self::keys::{judge_key, script_key};
+use self::keys::{judge_key, script_key, verdict_key};
 use super::support::Disk;
 use crate::journal::Fact;
 use crate::ports::*;
@@ -98,7 +98,8 @@ impl ScriptedModel {
         // The newest message with scripted instructions; this skips the loop's own reminders.
         let instructions = |message: &Message| match message {
             Message::User { content } => {
-                let keys = [judge_key(&request.system, &content.text()), script_key(&content.text())];
+                let text = content.text();
+                let keys = [judge_key(&request.system, &text), verdict_key(&text), script_key(&text)];
                 keys.into_iter().find(|text| self.script.contains_key(text))
             }
             _ => None,

@@ -208,6 +208,7 @@ impl Case {
             has_draft: draft.is_some(),
             agent_hooks: self.setting.agent_hooks,
             agents: self.setting.agents.is_some(),
+            session: self.setting.session.is_some(),
         };
         let about = prompt::About {
             context: profile,
@@ -215,6 +216,7 @@ impl Case {
             has_tools: true,
             draft,
             browser: self.setting.browser.as_ref(),
+            session: self.setting.session.as_deref(),
         };
         let first = PricedModel { price: self.price, ..offer("m1", self.capabilities) };
         let chain = Chain { first, then: self.then.clone() };

@@ -7,7 +7,7 @@ use futures::future::LocalBoxFuture;
 use super::hooking::Judge;
 use super::level::Level;
 use super::{Halt, Turn};
-use crate::journal::{AgentChange, ToolEnd};
+use crate::journal::{AgentChange, Session, SessionChange, ToolEnd};
 use crate::memory::Overlay;
 use crate::own::{OwnCall, OwnCalls};
 use crate::ports::ToolError;
@@ -40,6 +40,8 @@ pub(crate) struct Outcome {
     pub(crate) hook: Option<Box<Hook>>,
     /// The changes of the thread's agents that come with the call's end.
     pub(crate) agents: Vec<AgentChange>,
+    /// The change of the session that comes with the call's end.
+    pub(crate) session: Option<Box<SessionChange>>,
 }
 
 impl Outcome {
@@ -52,6 +54,7 @@ impl Outcome {
             cut_off: None,
             hook: None,
             agents: Vec::new(),
+            session: None,
         }
     }
 }
@@ -117,6 +120,19 @@ pub(crate) trait Mode {
     fn ended(&self, turn: &Turn, answer: &str, has_plan: bool) -> Option<(String, Event)>;
 }
 
+/// The course of a root: it says, beside the model, how the root goes on after each round and after each reply without
+/// calls.
+pub(crate) trait Course {
+    /// Says how a level goes on.
+    fn steer<'a>(&'a self, turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<(), Halt>>;
+
+    /// The event that clients get beside a change of the session.
+    fn told(&self, session: &Session, change: &SessionChange) -> Event;
+
+    /// The change with which a turn leaves its session.
+    fn left(&self, session: &Session) -> Option<SessionChange>;
+}
+
 /// The parts of the engine that stand above the loop.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts {
@@ -124,6 +140,8 @@ pub(crate) struct Parts {
     /// The facts of `calls`, by name.
     pub(crate) facts: OwnCalls,
     pub(crate) mode: &'static dyn Mode,
+    /// The course of a turn that works on a session.
+    pub(crate) course: &'static dyn Course,
     /// The way in which a hook comes to its verdicts.
     pub(crate) judge: fn(&Hook) -> Judge,
 }
@@ -145,6 +163,17 @@ impl Turn {
     /// The facts of the engine's own calls.
     pub(crate) fn facts(&self) -> OwnCalls {
         self.parts.facts
+    }
+
+    /// The event of a change of the session, by the record as it is before that change.
+    pub(crate) fn told_of_session(&self, change: &SessionChange) -> Option<(String, Event)> {
+        let record = self.record.borrow();
+        self.told_of(record.session.as_ref()?, change)
+    }
+
+    /// The event of a change of a session.
+    pub(super) fn told_of(&self, session: &Session, change: &SessionChange) -> Option<(String, Event)> {
+        Some((format!("workflow:{}", change.revision), self.parts.course.told(session, change)))
     }
 
     /// The event that the composite call around a call adds to that call's end.

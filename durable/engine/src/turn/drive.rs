@@ -31,6 +31,7 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                         summary::settle(level, &child, end);
                     }
                 }
+                Step::Steer => turn.parts.course.steer(turn, level).await?,
                 Step::CallModel(_) if hooking::comment(turn, level).await? => {}
                 Step::CallModel(request) => {
                     let outcome = call_model(turn, level, &request).await?;

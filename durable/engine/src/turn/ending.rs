@@ -52,7 +52,8 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
     if let Some(goal) = turn.spec.setting.goal.as_deref().filter(|_| misses) {
         last.failed("turn", "goal", None, "goal_missed", &[&format!("the turn ended without {goal}")]);
     }
-    if misses || last.has_draft() {
+    commit.events.extend(left_session(turn, &last));
+    if misses || last.has_draft() || last.has_open_session() {
         let state = turn.in_state(AgentState::WaitingOnUser, None);
         commit.events.push(("state:waiting".to_owned(), state));
     }
@@ -90,6 +91,7 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let lost = matches!(why, TurnStop::Interrupted { .. });
     let content: Vec<String> = said.chain(last.unanswered().filter(|_| lost).map(told_result)).collect();
     let content = content.join("\n\n");
+    commit.events.extend(left_session(turn, &last));
     if let TurnStop::Budget { reason, limit, observed } = why {
         let exceeded = Event::BudgetExceeded { reason, limit, observed, left: note.left.clone() };
         commit.events.push(("budget_exceeded".to_owned(), exceeded));
@@ -99,6 +101,12 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     commit.events.push(("error".to_owned(), error));
     let finish_reason = finish_reason(&why);
     last_words(turn, commit, &last, LastWords { content, finish_reason, stop: Some(note.clone()), history })
+}
+
+/// The event of the change with which the turn leaves its session.
+fn left_session(turn: &Turn, last: &Record) -> Option<(String, Event)> {
+    let session = last.session.as_ref()?;
+    turn.told_of(session, &turn.parts.course.left(session)?)
 }
 
 /// Ends the model's view of a stopped turn with the root's partial text, the reason for the stop and the work that it
@@ -143,6 +151,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
     let done = Event::Done { message_id: message_id.clone(), finish_reason, usage };
     commit.events.push(("done".to_owned(), done));
     let (agents, history) = agents::left(turn, last, history);
+    let session = last.session.as_ref().and_then(|session| turn.parts.course.left(session));
     commit.end = Some(Box::new(TurnEnd {
         message: StoredMessage {
             id: message_id,
@@ -161,6 +170,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
         plans: last.plans_at_end(),
         summary: last.summary.clone(),
         agents,
+        session,
         used: Some(last.budget.charged()),
     }));
     turn.write(commit)?;

@@ -4,7 +4,9 @@
 
 mod earlier;
 mod hooked;
+mod led;
 mod prune;
+mod staged;
 mod start;
 mod step;
 mod transcript;
@@ -16,6 +18,7 @@ pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
 pub use self::prune::request_tokens;
 use self::prune::{fixed_tokens, messages_tokens, prune};
+pub(crate) use self::staged::Staged;
 pub(super) use self::start::LevelStart;
 pub use self::step::{LevelEnd, Step};
 use crate::journal::{ModelOutcome, ToolEnd};
@@ -80,6 +83,8 @@ pub struct Level {
     /// The turns among the messages before that, and the summary of older ones.
     earlier: Earlier,
     hooked: Hooked,
+    /// The course that the level follows.
+    staged: Option<Box<Staged>>,
     /// The token limit for the messages of a request; prompt and tools come on top.
     message_tokens: u64,
     iterations: u32,
@@ -134,6 +139,7 @@ impl Level {
             own_from,
             earlier,
             hooked,
+            staged: None,
             message_tokens,
             iterations: 0,
             schema,
@@ -153,6 +159,7 @@ impl Level {
     /// Returns the next step. Asking twice gives the same answer.
     pub fn next(&self) -> Step {
         match &self.state {
+            _ if self.is_due() => Step::Steer,
             State::Model if self.schema.is_some() && !self.model.calls() => {
                 // Only a call ends this level, and its model cannot call: the level ends before it pays for a
                 // model call.
@@ -189,17 +196,6 @@ impl Level {
         }
     }
 
-    /// Allows the level at most this many more model calls; at that limit it returns its partial result.
-    pub(crate) fn in_simple_loop(&mut self, iterations: u32) {
-        self.limits.iterations = self.iterations.saturating_add(iterations);
-        self.at_limit = AtLimit::Returns;
-    }
-
-    /// Sets the models that the level asks from here on.
-    pub(crate) fn ask_models_of(&mut self, models: Option<Role>, first: &Rc<ModelChoice>) {
-        (self.models, self.model) = (models, Rc::clone(first));
-    }
-
     /// The role whose models the level asks.
     pub(super) fn models(&self) -> Option<Role> {
         self.models
@@ -208,16 +204,6 @@ impl Level {
     /// The opening of the level.
     pub(crate) fn opening(&self) -> Option<&Rc<Opening>> {
         self.opening.as_ref()
-    }
-
-    /// Forbids calls from here on: the model may only answer in text.
-    pub(crate) fn only_speak(&mut self) {
-        self.tool_choice = ToolChoice::None;
-    }
-
-    /// Whether the level refuses every call, even to tools that it has.
-    pub(super) fn only_speaks(&self) -> bool {
-        self.tool_choice == ToolChoice::None
     }
 
     /// The key of the next calls that the service makes in the model's place.
@@ -238,7 +224,7 @@ impl Level {
 
     /// The messages of the next request.
     fn sent(&self) -> Vec<Rc<Message>> {
-        prune(&self.messages, self.earlier.summaries(), self.own_from, self.message_tokens)
+        prune(&self.messages, self.earlier.summaries(), self.stage_from(), self.message_tokens)
     }
 
     /// Halves the token limit of the messages, once. Returns whether that makes the next request shorter.
@@ -257,6 +243,7 @@ impl Level {
     pub fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
         self.hooked.heard();
+        self.heard_steering();
         if self.shortening == Shortening::Again {
             self.shortening = Shortening::Done;
         }
@@ -283,12 +270,15 @@ impl Level {
         let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
         self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
         if self.tool_choice == ToolChoice::Required {
-            self.tool_choice = ToolChoice::Auto;
+            self.tool_choice = self.usual_choice();
         }
         self.state = match (calls.is_empty(), self.schema.is_some()) {
             (false, _) => State::Tools(calls),
             (true, _) if finish == ReplyFinish::Pause => State::Model,
-            (true, false) => State::Done(LevelEnd::Text { text, finish }),
+            (true, false) => {
+                self.make_due();
+                State::Done(LevelEnd::Text { text, finish })
+            }
             (true, true) => {
                 // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
                 let reminder = self.opening.as_ref().map(|opening| opening.spec.reminder.clone());
@@ -311,6 +301,7 @@ impl Level {
             self.push(answer(call, result.content.clone(), result.is_error));
         }
         self.state = self.finished(&calls, results).map_or(State::Model, State::Done);
+        self.settle_round(results);
     }
 
     /// The end that this round's calls brought: the first accepted result, or one rejection too many.
@@ -339,8 +330,9 @@ impl Level {
 
     /// Whether the next model call follows the results of a round.
     pub(super) fn has_new_results(&self) -> bool {
-        let last = self.messages.iter().rev().nth(self.hooked.comments());
-        self.shortening != Shortening::Again && matches!(last.map(Rc::as_ref), Some(Message::Tool { .. }))
+        let last = self.messages.iter().rev().nth(self.hooked.comments() + self.steered());
+        let is_result = matches!(last.map(Rc::as_ref), Some(Message::Tool { .. }));
+        self.shortening != Shortening::Again && (is_result || self.follows_results())
     }
 
     /// The schema of the level's result.

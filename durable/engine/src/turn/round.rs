@@ -36,7 +36,7 @@ use wire::protocol::Awaited;
 pub(super) async fn round(turn: &Turn, level: &Level, calls: &[ToolCall]) -> Result<Vec<ToolEnd>, Halt> {
     let versions = RefCell::new(Rc::clone(&level.versions));
     let round = Round { turn, level, calls, step_key: level.step_key(), versions, exceeded: Cell::new(None) };
-    let order = Order::of(calls, &level.belt, turn.spec.limits.parallel);
+    let order = Order::of(calls, &level.belt, turn.spec.limits.parallel, level.staged().is_some());
     let mut results: Vec<Option<ToolEnd>> = vec![None; calls.len()];
     let mut keep = |(index, end): (usize, ToolEnd)| {
         results.get_mut(index).into_iter().for_each(|slot| *slot = Some(end.clone()));
@@ -135,7 +135,7 @@ impl<'a> Round<'a> {
                 Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
             }
         };
-        let Outcome { result, overlay, partial, cut_off, hook, agents } = outcome;
+        let Outcome { result, overlay, partial, cut_off, hook, agents, session } = outcome;
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (content, is_error) = match result {
             Ok(content) => (content, false),
@@ -144,8 +144,18 @@ impl<'a> Round<'a> {
         let addresses = if is_error { Vec::new() } else { self.addresses(&spec, &content) };
         let content = truncated(content, turn.spec.limits.tool_result_bytes);
         let versions = seen.learnt();
-        let end =
-            ToolEnd { content, is_error, partial, overlay, versions, hook, agents, addresses, duration_ms };
+        let end = ToolEnd {
+            content,
+            is_error,
+            partial,
+            overlay,
+            versions,
+            hook,
+            agents,
+            addresses,
+            session,
+            duration_ms,
+        };
         Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
     }
 

@@ -102,7 +102,9 @@ impl Turn {
         // A blank message is answered without any call; a mode makes its own calls before the root's, and hooks may comment
         // on the input.
         let comments = root.hooks().iter().any(|hook| hook.on == HookPoint::Input);
-        if turn.spec.setting.mode.is_none() && !turn.spec.is_blank() && !comments {
+        let setting = &turn.spec.setting;
+        let is_led = setting.mode.is_some() || setting.session.is_some();
+        if !is_led && !turn.spec.is_blank() && !comments {
             start_first(&turn, &root)?;
         }
         turn.flush()?;
@@ -305,7 +307,12 @@ impl Turn {
         let (mut history, earlier) =
             Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);
         history.extend(self.retrieved());
-        Level::new(LevelStart { history, earlier, ..self.root_start() }, self.spec.limits)
+        let mut main = Level::new(LevelStart { history, earlier, ..self.root_start() }, self.spec.limits);
+        // A blank message is answered without a model, and the session stays at its step.
+        if let Some(session) = self.spec.setting.session.as_deref().filter(|_| !self.spec.is_blank()) {
+            main.follow(session.clone());
+        }
+        main
     }
 
     /// The hooks with which the turn began.

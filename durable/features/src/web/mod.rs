@@ -3,6 +3,7 @@
 mod client;
 pub mod config;
 pub mod guard;
+mod notify;
 mod page;
 mod port;
 mod render;
@@ -15,6 +16,7 @@ mod tests;
 use std::rc::Rc;
 
 pub use config::Config;
+pub use notify::post;
 pub use port::{Browser, Charsets, Decode, WebPorts};
 
 use engine::ports::Tool;

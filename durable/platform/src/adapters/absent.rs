@@ -182,3 +182,23 @@ pub mod records {
         }
     }
 }
+
+#[cfg(not(feature = "web"))]
+pub mod web {
+    use crate::thread::Thread;
+    use wire::protocol::Owner;
+
+    pub async fn post(_: &Thread, _: &Owner, _: &str, _: Vec<u8>) -> Result<(), String> {
+        Err("this deployment sends nothing to the web".to_owned())
+    }
+}
+
+#[cfg(not(feature = "workflows"))]
+pub mod workflows {
+    use wire::protocol::{ApiError, Owner, WorkflowDetail};
+    use worker::Env;
+
+    pub async fn find(_: &Env, _: &Owner, _: &str) -> Result<Option<WorkflowDetail>, ApiError> {
+        Ok(None)
+    }
+}

@@ -110,7 +110,7 @@ impl Thread {
                 }
             }
         };
-        Retrieved { memory, collections, message, failure }
+        Retrieved { memory, collections, message, failure, workflow: None }
     }
 
     async fn within_patience<T>(

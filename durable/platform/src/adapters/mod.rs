@@ -14,7 +14,9 @@ mod projects;
 #[cfg(feature = "records")]
 pub mod records;
 #[cfg(feature = "web")]
-mod web;
+pub mod web;
+#[cfg(feature = "workflows")]
+pub mod workflows;
 
 #[cfg(not(feature = "files"))]
 pub use absent::files;
@@ -24,13 +26,19 @@ pub use absent::knowledge;
 pub use absent::mcp::Offered;
 #[cfg(not(feature = "records"))]
 pub use absent::records;
+#[cfg(not(feature = "web"))]
+pub use absent::web;
+#[cfg(not(feature = "workflows"))]
+pub use absent::workflows;
 #[cfg(feature = "mcp")]
 pub use mcp::Offered;
+
+use std::rc::Rc;
 
 use engine::journal::TurnEnd;
 use engine::toolbelt::ToolPolicy;
 use features::Resources;
-use wire::protocol::{ApiError, Owner};
+use wire::protocol::{ApiError, Owner, WorkflowDetail};
 
 use super::storage::StoreError;
 use super::thread::Thread;
@@ -80,4 +88,6 @@ pub struct Retrieved {
     pub message: Option<String>,
     /// Why the search failed, for the operator.
     pub failure: Option<String>,
+    /// The workflow that the request names.
+    pub workflow: Option<Rc<WorkflowDetail>>,
 }

@@ -44,17 +44,27 @@ pub fn provide(
     _: &str,
     _: &ToolPolicy,
 ) -> Result<(), ApiError> {
+    resources.web = Some(ports(thread, owner)?);
+    Ok(())
+}
+
+/// Posts JSON to an address that a user of this thread chose.
+pub async fn post(thread: &Thread, owner: &Owner, url: &str, body: Vec<u8>) -> Result<(), String> {
+    let ports = ports(thread, owner).map_err(|error| error.detail)?;
+    features::web::post(&ports, &thread.clock, url, body).await
+}
+
+fn ports(thread: &Thread, owner: &Owner) -> Result<WebPorts, ApiError> {
     let config = thread.deployment.once(|var| Config::from_env(var).map_err(|problems| problems.join(" ")));
     let config = config.map_err(misconfigured)?.as_ref().clone();
     let may_all = tool_users(&thread.deployment)?.may_fetch_private_hosts(owner);
     let browser = QuickActions::new(&thread.env).map(|browser| Rc::new(browser) as Rc<dyn Browser>);
-    resources.web = Some(WebPorts {
+    Ok(WebPorts {
         http: Rc::new(PermittedFetch(thread.connections.permits.clone())),
         charsets: Rc::new(TextDecoders),
         browser,
         config: if may_all { config } else { config.public_alone() },
-    });
-    Ok(())
+    })
 }
 
 /// The platform's `TextDecoder`.

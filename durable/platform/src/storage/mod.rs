@@ -15,6 +15,7 @@ pub mod rows;
 pub mod salvage;
 pub mod schedule;
 pub mod schema;
+pub mod session_rows;
 pub mod turn;
 
 #[cfg(target_arch = "wasm32")]
@@ -33,6 +34,8 @@ pub mod plans;
 pub mod queue;
 #[cfg(target_arch = "wasm32")]
 pub mod quota;
+#[cfg(target_arch = "wasm32")]
+pub mod sessions;
 #[cfg(target_arch = "wasm32")]
 pub mod sql;
 #[cfg(target_arch = "wasm32")]

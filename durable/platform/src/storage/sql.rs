@@ -37,6 +37,8 @@ pub struct Store {
     pub(super) told_start: Cell<bool>,
     /// Whether the table of queued messages is there, where that is known.
     pub(super) queue_made: Cell<Option<bool>>,
+    /// Whether the tables of sessions are there, where that is known.
+    pub(super) sessions_made: Cell<Option<bool>>,
     /// Whether a turn has ended after which the next queued message starts.
     pub next_is_due: Cell<bool>,
     /// The alarm as this memory has set it (none: taken away), where that is known.
@@ -96,6 +98,7 @@ impl Store {
             heartbeat: Heartbeat::default(),
             told_start: Cell::new(false),
             queue_made: Cell::new(None),
+            sessions_made: Cell::new(None),
             next_is_due: Cell::new(false),
             alarm: Cell::new(None),
         }
@@ -183,6 +186,7 @@ impl Store {
                 self.made.set(false);
                 self.told_start.set(false);
                 self.queue_made.set(None);
+                self.sessions_made.set(None);
                 self.alarm.set(None);
                 Err(error)
             }

@@ -102,6 +102,7 @@ impl Store {
     pub fn bury(&self, now: u64) -> Result<(), StoreError> {
         self.run(schema::CLEAR, [])?;
         self.queue_made.set(Some(false));
+        self.sessions_made.set(Some(false));
         self.run(schema::BURY, [int(now)])
     }
 

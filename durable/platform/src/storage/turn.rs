@@ -44,6 +44,8 @@ pub enum Reason {
     Outbox,
     /// R2 has refused a record, and is asked again.
     Records,
+    /// The notice of a session's end is sent, or sent again.
+    Notices,
 }
 
 impl Reason {
@@ -56,6 +58,7 @@ impl Reason {
             Reason::Messages => "messages",
             Reason::Outbox => "outbox",
             Reason::Records => "records",
+            Reason::Notices => "notices",
         }
     }
 }

@@ -8,9 +8,12 @@
 mod assignment;
 mod critics;
 mod facts;
+mod procedure;
 mod reading;
 mod rules;
 
+#[cfg(test)]
+mod play;
 #[cfg(test)]
 mod tests;
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::assignment::{Assignment, slug};
-use super::{Answer, Call, Outcome, Scene, critics, facts, reading};
+use super::{Answer, Call, Outcome, Scene, critics, facts, procedure, reading};
 
 /// The tools that the rules know how to call. Like any model it knows them by name, and calls only offered tools.
 const CALCULATE: &str = "calculate";
@@ -22,6 +22,9 @@ const MAX_QUOTE_CHARS: usize = 300;
 pub fn answer(scene: &Scene<'_>, version: usize) -> Answer {
     if reading::asks_to_summarise(scene.system) {
         return summary(&scene.question);
+    }
+    if let Some(answer) = procedure::work(scene) {
+        return answer;
     }
     if let Some(assignment) = Assignment::parse(&scene.question) {
         return carry_out(scene, &assignment);

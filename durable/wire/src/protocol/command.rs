@@ -5,7 +5,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{AgentDump, ApiError, ChatRequest, Decision, Dialect, ErrorCode, GivenAnswer, Hook, Seq};
+use super::{
+    AgentDump, ApiError, ChatRequest, ContinueSession, Decision, Dialect, ErrorCode, GivenAnswer, Hook, Seq,
+    WorkflowDetail,
+};
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -51,6 +54,11 @@ impl Owner {
     /// The thread of a request that names none. A blind retry of the same turn gets the same thread.
     pub fn derived_thread(&self, turn_id: Uuid) -> Uuid {
         self.derived(&["derived thread", &turn_id.to_string()])
+    }
+
+    /// The thread of a session that a client carries out. Who knows the session's id has the thread's.
+    pub fn session_thread(&self, session_id: Uuid) -> Uuid {
+        self.derived(&["session thread", &session_id.to_string()])
     }
 
     /// The thread that a client of a dialect calls by this name.
@@ -315,6 +323,21 @@ pub enum ThreadCommand {
     EndAgent {
         name: String,
     },
+    /// Make the thread, with a session that the client carries out.
+    StartSession {
+        session_id: Uuid,
+        workflow: Box<WorkflowDetail>,
+        goal: Option<String>,
+        visitor: Option<Visitor>,
+    },
+    /// End the step at which the session stands.
+    ContinueSession {
+        session_id: Uuid,
+        workflow_id: String,
+        ended: Box<ContinueSession>,
+    },
+    /// End the session that is open.
+    EndSession,
     Delete,
 }
 
@@ -346,5 +369,8 @@ crate::tagged!(ThreadCommand by "do" {
     "dump_agent" => DumpAgent { name },
     "restore_agent" => RestoreAgent { dump },
     "end_agent" => EndAgent { name },
+    "start_session" => StartSession { session_id, workflow, goal, visitor },
+    "continue_session" => ContinueSession { session_id, workflow_id, ended },
+    "end_session" => EndSession,
     "delete" => Delete,
 });

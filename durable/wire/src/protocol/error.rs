@@ -27,6 +27,12 @@ pub enum ErrorCode {
     CollectionNotFound,
     DocumentNotFound,
     RecordNotKept,
+    WorkflowNotFound,
+    SessionNotFound,
+    WorkflowRunning,
+    TokenRefused,
+    TokenSpent,
+    TooManyWorkflows,
     PreconditionFailed,
     WorkspaceFull,
     CollectionsFull,
@@ -87,6 +93,16 @@ impl ErrorCode {
             ErrorCode::CollectionNotFound => ("collection_not_found", 404, "There is no such collection"),
             ErrorCode::DocumentNotFound => ("document_not_found", 404, "There is no such document"),
             ErrorCode::RecordNotKept => ("record_not_kept", 404, "There is no such record"),
+            ErrorCode::WorkflowNotFound => ("workflow_not_found", 404, "There is no such workflow"),
+            ErrorCode::SessionNotFound => ("session_not_found", 404, "There is no such session"),
+            ErrorCode::WorkflowRunning => {
+                ("workflow_running", 409, "A session of a workflow is open in this thread")
+            }
+            ErrorCode::TokenRefused => ("token_refused", 409, "The token is not that of the step"),
+            ErrorCode::TokenSpent => ("token_spent", 409, "The token was used already"),
+            ErrorCode::TooManyWorkflows => {
+                ("too_many_workflows", 409, "The user has reached the limit of workflows")
+            }
             ErrorCode::PreconditionFailed => ("precondition_failed", 412, "The file has changed"),
             ErrorCode::WorkspaceFull => ("workspace_full", 507, "The workspace is full"),
             ErrorCode::CollectionsFull => ("collections_full", 507, "The collections are full"),

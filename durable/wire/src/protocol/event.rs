@@ -5,15 +5,17 @@ use serde::{Deserialize, Serialize};
 mod agent;
 mod awaited;
 mod budget;
+mod chunk;
 mod read;
 
 pub use agent::{AgentState, AgentStatus};
 pub use awaited::{Awaited, Decision};
 pub use budget::{BudgetReason, TurnLimits};
+pub use chunk::ChunkKind;
 
 use super::{
-    CostSummary, HookDecision, HookPoint, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview, Source,
-    StepStatus, StoredMessage, Verdict,
+    CostSummary, HookDecision, HookPoint, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview,
+    SessionStatus, Source, StepStatus, StoredMessage, Verdict,
 };
 use crate::model::Usage;
 
@@ -270,6 +272,19 @@ pub enum Event {
     SwarmStepCompleted { step_index: usize, result: String, status: StepStatus },
     #[serde(rename = "swarmComplete")]
     SwarmComplete { result: String },
+    /// The session of a workflow changed: it advanced, came to another state, or has something to tell. `index` is the place
+    /// of the step at which it stands, from 0, and `of` the number of steps; a complete session stands at none.
+    WorkflowUpdate {
+        session_id: String,
+        workflow_id: String,
+        status: SessionStatus,
+        step_id: Option<String>,
+        index: usize,
+        of: usize,
+        /// `no_advance`, `no_progress`, `retry`, `escalated`, `plan_denied`, …
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     /// The messages that wait for this turn to end, each time they change. `held`: they wait for a person after it.
     QueueUpdate { held: bool, messages: Vec<QueuedPreview> },
     /// The turn reached a limit.
@@ -327,6 +342,7 @@ impl Event {
             Event::SwarmToolExecuted { .. } => "swarmToolExecuted",
             Event::SwarmStepCompleted { .. } => "swarmStepCompleted",
             Event::SwarmComplete { .. } => "swarmComplete",
+            Event::WorkflowUpdate { .. } => "workflow_update",
             Event::QueueUpdate { .. } => "queue_update",
             Event::BudgetExceeded { .. } => "budget_exceeded",
             Event::CostSummary(_) => "cost_summary",
@@ -347,25 +363,6 @@ pub enum CallStatus {
     Start,
     /// The call has its result.
     End,
-}
-
-/// The kind of a chunk's text.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ChunkKind {
-    /// Part of the answer.
-    #[default]
-    Text,
-    /// The model's reasoning, which is not part of the answer.
-    Reasoning,
-}
-
-impl ChunkKind {
-    fn is_text(&self) -> bool {
-        *self == ChunkKind::Text
-    }
 }
 
 /// How a turn ended.

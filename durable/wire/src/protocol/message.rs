@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{BudgetReason, Content, CostSummary, ExecutionTree, FinishReason, MessagePart};
+use super::{BudgetReason, Content, CostSummary, ExecutionTree, FinishReason, MessagePart, WorkflowSession};
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -271,4 +271,8 @@ pub struct ThreadDetail {
     pub running_ms: Option<u64>,
     /// How many messages wait for their turn.
     pub queued: u32,
+    /// The newest session of a workflow in this thread.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub workflow_session: Option<WorkflowSession>,
 }

@@ -22,6 +22,7 @@ mod record;
 mod request;
 mod tree;
 mod words;
+mod workflow;
 
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
 pub use change::{Change, ThreadChange};
@@ -75,6 +76,13 @@ pub use request::{
     ToolResult, read_body,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
+pub use workflow::{
+    ContinueSession, MAX_ARTIFACT_CHARS, MAX_ARTIFACTS, MAX_CONTEXT_BYTES, MAX_DEFINITION_BYTES,
+    MAX_GOAL_CHARS, MAX_NOTES_CHARS, MAX_STEPS, MAX_WORKFLOW_ID, MAX_WORKFLOWS, MIN_NOTES_CHARS, NewSession,
+    OutputMode, SessionAnswer, SessionContext, SessionMode, SessionStatus, SessionStep, StepNotes, StepTitle,
+    StepType, Stuck, Threshold, WorkflowDefinition, WorkflowDetail, WorkflowList, WorkflowNotify,
+    WorkflowSession, WorkflowStep, WorkflowSummary, WorkflowVerifier, check_workflow_id,
+};
 
 #[cfg(test)]
 mod tests;

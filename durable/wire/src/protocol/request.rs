@@ -81,6 +81,8 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(with = "Option<Vec<Uuid>>", length(max = MAX_CHOSEN)))]
     pub collections: Option<Vec<String>>,
+    /// `workflow`: the turn works on a session of the workflow `workflow_id`, whatever else the request asks for. Other
+    /// values have no effect.
     #[serde(default)]
     pub workflow_target: Option<String>,
     #[serde(default)]
@@ -345,6 +347,7 @@ impl ChatRequest {
         if self.agent.is_some() && self.mode_profile.is_some() {
             return Err(ApiError::field("agent", "an agent has no `mode_profile`: it makes no plans"));
         }
+        self.check_workflow()?;
         let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);
         named.map_err(|why| ApiError::field("workspace", why))
     }

@@ -1,8 +1,12 @@
-//! The request of a turn.
+//! The request of a turn, and of the workflow that some turns need.
 
 use espalier_test_support::{Value, json};
 
-use super::Order;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::{Clients, Order, User};
 use crate::script::{self, Shape};
 
 /// The request of a turn.
@@ -27,6 +31,10 @@ pub(super) fn body_of(order: &Order) -> Value {
     if order.shape == Shape::Talks {
         body["agents"] = json!(true);
     }
+    if order.shape == Shape::Steps {
+        body["workflow_target"] = json!("workflow");
+        body["workflow_id"] = json!(script::steps::WORKFLOW);
+    }
     if order.shape == Shape::Plans {
         body["chat_context"] = json!({ "context_type": "project" });
     }
@@ -45,5 +53,20 @@ pub(super) fn body_of(order: &Order) -> Value {
             "continue": script::turn_id(continued), "chat_context": body["chat_context"],
         }),
         None => body,
+    }
+}
+
+impl Clients {
+    /// Gives a user the workflow of the turns with steps.
+    pub(super) async fn define(&self, user: &User) {
+        let path = format!("/api/workflows/{}", script::steps::WORKFLOW);
+        loop {
+            match user.send("PUT", &path, &[], &script::steps::definition()).await {
+                Some(reply) if reply.status < 300 => return,
+                Some(reply) => self.refused(reply).await,
+                None => {}
+            }
+            sleep(Duration::from_millis(30)).await;
+        }
     }
 }

@@ -7,6 +7,10 @@ use super::{Shape, WAVES, reply, talk};
 /// `wWAVE.CALL-` for one of the plan's steps. `STEP.CALLhINDEX-hook-` stands for the level of a hook
 /// that is asked about a call, and `dSPEAKER.0-` behind the call of a discussion for one of its speakers.
 pub fn called(shape: Shape, number: u64, model_call_id: &str) -> Option<(String, usize)> {
+    // The request of a session's turn names the step; the model call's place does not.
+    if shape == Shape::Steps {
+        return None;
+    }
     let mut marker = format!("{}#{number}", shape.name());
     let mut place = model_call_id.splitn(3, '_').nth(2)?.split('-');
     let step = place.next_back()?.parse().ok()?;

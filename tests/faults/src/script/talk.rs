@@ -6,6 +6,8 @@
 use espalier_test_support::fake_llm::{position, text_of};
 use espalier_test_support::{Value, json};
 
+use super::steps;
+
 /// The turns of the speakers: the root's step and call, the place among the speakers of that call, and who it is.
 const SPEAKERS: [(&str, &str); 6] = [
     ("0.0-d0.0", "a1"),
@@ -93,7 +95,7 @@ fn rounds(body: &Value) -> Vec<(String, Vec<&Value>)> {
 
 /// The marker and the step of a request: an agent's, or those of any other level.
 pub fn place(body: &Value) -> Option<(String, usize)> {
-    let Some((who, number)) = asking(body) else { return position(body) };
+    let Some((who, number)) = asking(body) else { return steps::place(body).or_else(|| position(body)) };
     let rounds = rounds(body);
     let step = rounds.last()?.1.len();
     Some((format!("talks/{who}{}#{number}", rounds.len()), step))

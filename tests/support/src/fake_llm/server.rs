@@ -32,6 +32,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Where documents are kept.
 const DOCUMENTS: &str = "/_fake/documents/";
+const HOOKS: &str = "/_fake/hooks/";
 
 /// Serves on this socket for as long as the process runs.
 pub async fn serve(listener: TcpListener) {
@@ -97,6 +98,7 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
             plain(200, &json!({}))
         }
         ("GET", "/_fake/wait") => wait(&ledger, prefix, &query).await,
+        ("POST", path) if path.starts_with(HOOKS) => told(&ledger, path, &query, &body),
         ("PUT", path) if path.starts_with(DOCUMENTS) => {
             ledger.publish(path, serde_json::from_slice(&body).unwrap_or_default());
             plain(200, &json!({}))
@@ -106,6 +108,16 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
         }
         (method, path) => plain(404, &json!({ "error": format!("the fake LLM has no {method} {path}") })),
     }
+}
+
+/// Takes a message to a hook, or refuses the first ones: `?refuse=COUNT`.
+fn told(ledger: &Ledger, path: &str, query: &HashMap<String, String>, body: &[u8]) -> Response<Body> {
+    let refused: usize = query.get("refuse").and_then(|count| count.parse().ok()).unwrap_or(0);
+    let before = ledger.requests(path).len();
+    let id = ledger.arrive(path, 0, Headers::new(), serde_json::from_slice(body).unwrap_or_default());
+    let outcome = if before < refused { Outcome::Failed } else { Outcome::Finished };
+    ledger.end(id, outcome, None);
+    plain(if before < refused { 500 } else { 200 }, &json!({}))
 }
 
 /// Answers when so many requests have come, or have ended so.

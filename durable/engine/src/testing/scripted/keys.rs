@@ -11,6 +11,20 @@ pub(super) fn script_key(text: &str) -> String {
         return "summary".to_owned();
     }
     let between = |from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
+    if let Some(step) = text.strip_prefix("Step ").and_then(|text| text.split_once(": ")) {
+        return step.1.lines().next().unwrap_or_default().to_owned();
+    }
+    let marked = [("verified_step", "verify"), ("planned_step", "plan"), ("step_of_results", "notes of")];
+    let of_step = marked.iter().find_map(|(mark, work)| {
+        let title = text.strip_prefix(&format!("<{mark}>\n"))?.lines().next()?;
+        Some(format!("{work} {title}"))
+    });
+    if let Some(of_step) = of_step {
+        return of_step;
+    }
+    if text.starts_with("All steps of the procedure") {
+        return "all done".to_owned();
+    }
     if text.starts_with("<conversation>") {
         return "judge".to_owned();
     }
@@ -40,4 +54,10 @@ pub(super) fn judge_key(system: &str, text: &str) -> String {
     let of = between(system, "<instructions>\n", "\n</instructions>").unwrap_or_default();
     let call = between(text, "<call>\n", "\n</call>").unwrap_or_default();
     format!("{of} {call}")
+}
+
+/// The name of a verifier's question in a script, where it is scripted apart by what the notes are about.
+pub(super) fn verdict_key(text: &str) -> String {
+    let notes = text.split_once("<notes>\n").and_then(|(_, notes)| notes.split_once(':'));
+    format!("{}, {}", script_key(text), notes.map(|(about, _)| about).unwrap_or_default())
 }

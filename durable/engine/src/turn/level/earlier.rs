@@ -91,9 +91,10 @@ impl Level {
         let before = self.messages.len();
         self.messages.splice(..replaces, [Rc::new(message)]);
         let moved = |at: &mut usize| *at = (*at + 1).saturating_sub(replaces);
-        let Level { messages, own_from, earlier, .. } = self;
+        let Level { messages, own_from, earlier, staged, .. } = self;
         debug_assert_eq!(messages.len() + replaces, before + 1);
         moved(own_from);
+        staged.iter_mut().for_each(|staged| staged.move_by(moved));
         moved(&mut earlier.end);
         earlier.turns.iter_mut().for_each(|turn| moved(&mut turn.at));
         earlier.summary = Some(text);

@@ -10,6 +10,8 @@ use wire::model::{Message, ModelError, ModelRequest, ReplyFinish, ToolCall};
 pub enum Step {
     /// Turns must leave before the next model call: a summary takes their place.
     Summarise(Leaving),
+    /// The course of the level says how it goes on.
+    Steer,
     CallModel(ModelRequest),
     CallTools(Rc<[ToolCall]>),
     Finish(LevelEnd),

@@ -85,6 +85,7 @@ impl Round<'_> {
         now: u64,
     ) -> ToolEnd {
         commit.events.extend(self.turn.told_of_agents(key, &end.agents));
+        let session = end.session.as_ref().and_then(|change| self.turn.told_of_session(change));
         let fact = Fact::ToolEnded(end.clone());
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
         let event = end_event(self.turn, key, call, &self.level.place, &end);
@@ -93,6 +94,7 @@ impl Round<'_> {
         let told = composite.and_then(|composite| composite.ended(self.turn, key, call, end.status(), &end));
         commit.events.extend(told);
         commit.events.extend(self.turn.told_around(self.level, key, call, &end));
+        commit.events.extend(session);
         end
     }
 }

@@ -11,7 +11,11 @@ pub(super) struct Order {
 }
 
 impl Order {
-    pub(super) fn of(calls: &[ToolCall], belt: &Toolbelt, parallel: u32) -> Self {
+    /// The calls of a level that follows a course run one by one, in the model's order (W-009, CF-03).
+    pub(super) fn of(calls: &[ToolCall], belt: &Toolbelt, parallel: u32, in_order: bool) -> Self {
+        if in_order {
+            return Order { together: Vec::new(), one_by_one: (0..calls.len()).collect() };
+        }
         let is_serial = |index: &usize| {
             let call = calls.get(*index);
             call.and_then(|call| belt.find(&call.name)).is_some_and(|spec| spec.serial())

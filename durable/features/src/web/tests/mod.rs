@@ -2,6 +2,7 @@
 
 mod addresses;
 mod limits;
+mod notices;
 mod pages;
 
 use std::rc::Rc;

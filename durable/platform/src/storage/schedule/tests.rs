@@ -72,7 +72,7 @@ fn one_statement_reads_the_state() {
 
     let sql =
         "INSERT INTO timers (reason, due_at) VALUES ('turn', 1), ('parked', 2), ('queued', 3), ('outbox', 4),
-          ('messages', 5);
+          ('messages', 5), ('notices', 6);
         INSERT INTO outbox (payload, attempts, due_at) VALUES ('', 1, 10), ('', 0, 30), ('', 0, 20)";
     database.execute_batch(sql).unwrap();
     let timers = Timers {
@@ -82,6 +82,7 @@ fn one_statement_reads_the_state() {
         outbox: Some(4),
         messages: Some(5),
         records: None,
+        notices: Some(6),
     };
     let all = Schedule { timers, news: Some(10), fresh_news: Some(20), ..open(TurnStatus::Parked, Some(0)) };
     assert_eq!(read(&database), all);
@@ -114,6 +115,16 @@ fn the_journals_of_ended_turns_are_records_that_wait() {
     database.execute_batch("DELETE FROM journal WHERE turn_id = 'b'").unwrap();
     assert_eq!(read(&database).record, None, "a timer alone is no reason");
     assert!(oldest(SELECT_ENDED_JOURNAL).is_err());
+}
+
+// W-101: an address that does not answer is asked again by the alarm, beside everything else.
+#[test]
+fn a_notice_that_waits_is_a_reason_of_its_own() {
+    let of = |at| timers(Schedule::default(), Timers { notices: Some(at), ..Timers::default() });
+    assert_eq!(of(NOW).due(NOW), Due { notices: true, ..Due::default() });
+    assert_eq!(of(NOW).alarm_at(NOW, 0), Some(NOW + WATCH_MS), "should the sender fail");
+    assert_eq!(of(NOW + 60_000).due(NOW), Due::default());
+    assert_eq!(of(NOW + 60_000).alarm_at(NOW, 0), Some(NOW + 60_000));
 }
 
 // Issue 20, 1.

@@ -96,6 +96,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     };
     let tool_end = ToolEnd {
         agents: Vec::new(),
+        session: None,
         content: "c".to_owned(),
         is_error: true,
         partial: true,

@@ -50,6 +50,7 @@ crate::tagged!(Event by "type" {
     },
     "swarmStepCompleted" => SwarmStepCompleted { #[serde(rename = "stepIndex")] step_index, result, status },
     "swarmComplete" => SwarmComplete { result },
+    "workflow_update" => WorkflowUpdate { session_id, workflow_id, status, step_id, index, of, reason },
     "queue_update" => QueueUpdate { held, messages },
     "budget_exceeded" => BudgetExceeded { reason, limit, observed, #[serde(default)] left },
     "cost_summary" => CostSummary(_),

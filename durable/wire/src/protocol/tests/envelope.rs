@@ -102,6 +102,18 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::DumpAgent { name: "critic".into() },
         ThreadCommand::RestoreAgent { dump: Box::new(dump()) },
         ThreadCommand::EndAgent { name: "critic".into() },
+        ThreadCommand::StartSession {
+            session_id: Uuid::nil(),
+            workflow: Box::new(workflow()),
+            goal: Some("Find out".into()),
+            visitor: Some(Visitor { address: None }),
+        },
+        ThreadCommand::ContinueSession {
+            session_id: Uuid::nil(),
+            workflow_id: "procedure".into(),
+            ended: Box::new(ended()),
+        },
+        ThreadCommand::EndSession,
         ThreadCommand::Delete,
     ];
     for command in commands {
@@ -169,4 +181,34 @@ fn members_missing_in_an_older_worker_have_a_default_or_are_refused() {
     assert_eq!(error.code, ErrorCode::VersionsDiffer);
     assert!(error.detail.contains("title"), "{}", error.detail);
     assert_eq!(ThreadEnvelope::read("").unwrap_err().code, ErrorCode::VersionsDiffer);
+}
+
+fn workflow() -> WorkflowDetail {
+    let step = json!({
+        "id": "a", "title": "A", "instructions": "Do it.", "type": "planned", "review": true, "tools": ["calculate"],
+        "verifier": { "model": "speed", "threshold": "low" },
+    });
+    let other = json!({ "id": "b", "title": "B", "instructions": "x", "output_mode": "structured_output" });
+    let definition = json!({
+        "name": "A procedure", "goal": "g", "steps": [step, other], "stuck": "notify_only",
+        "notify": { "url": "https://hook.test" },
+    });
+    let summary = WorkflowSummary {
+        workflow_id: "procedure".into(),
+        name: "A procedure".into(),
+        steps: 2,
+        version: 7,
+        built_in: false,
+        updated_at: Some(1),
+    };
+    let definition = WorkflowDefinition::parse(definition.to_string().as_bytes()).unwrap();
+    WorkflowDetail { summary, definition }
+}
+
+fn ended() -> ContinueSession {
+    let body = json!({
+        "continue_token": "t", "notesMarkdown": "x".repeat(50), "contextUpdates": { "a": { "b": [1, 2.5] } },
+        "artifacts": ["a.md"],
+    });
+    ContinueSession::parse(body.to_string().as_bytes()).unwrap()
 }

@@ -120,6 +120,22 @@ fn the_page_has_the_wires_types() {
         DocumentList,
         Passage,
         PassageList,
+        SessionStatus,
+        SessionMode,
+        StepNotes,
+        StepTitle,
+        StepType,
+        OutputMode,
+        Threshold,
+        Stuck,
+        WorkflowVerifier,
+        WorkflowNotify,
+        WorkflowStep,
+        WorkflowDefinition,
+        WorkflowSummary,
+        WorkflowList,
+        WorkflowDetail,
+        WorkflowSession,
     );
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();

@@ -56,6 +56,7 @@ pub const ALL: &[Scenario] = &[
     plain("hooked", every_kind),
     plain("agents", crate::agents::tests::rich),
     plain("agent-as-root", crate::agents::tests::as_root),
+    plain("workflow", crate::workflow::tests::deaths::rich),
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
     Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },

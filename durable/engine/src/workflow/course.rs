@@ -1,0 +1,298 @@
+//! The course of a session: how the root goes on after each round, and after each reply without calls. Each decision is
+//! journaled with the messages that it puts before the next model call, so a run that takes the turn up goes on the same
+//! way.
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+
+use super::ended::{advanced, changed, ended};
+use super::review::Decided;
+use super::verify::Verdict;
+use super::{complete, output, planned, prompt, review, verify};
+use crate::journal::{Commit, Fact, Session, SessionChange, Steered, StepEnd};
+use crate::turn::composite::Course;
+use crate::turn::{Halt, Level, Turn};
+use wire::model::ToolChoice;
+use wire::protocol::{Event, OutputMode, SessionStatus, StepType, Stuck, WorkflowStep};
+
+/// How often a verifier may send the work of a step back before a person looks at it.
+const MAX_RETRIES: u32 = 3;
+/// The model calls after the last step: one, and one more for a provider that pauses.
+const LAST_CALLS: u32 = 2;
+
+/// The course of a turn that works on a session.
+pub(crate) struct Steps;
+
+impl Course for Steps {
+    fn steer<'a>(&'a self, turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<(), Halt>> {
+        steer(turn, level).boxed_local()
+    }
+
+    fn told(&self, session: &Session, change: &SessionChange) -> Event {
+        let (of, step) = (session.definition.steps.len(), session.step + usize::from(change.ended.is_some()));
+        Event::WorkflowUpdate {
+            session_id: session.session_id.clone(),
+            workflow_id: session.workflow_id.clone(),
+            status: change.status,
+            step_id: session.definition.steps.get(step).map(|step| step.id.clone()),
+            index: step,
+            of,
+            reason: change.reason.clone(),
+        }
+    }
+
+    fn left(&self, session: &Session) -> Option<SessionChange> {
+        let runs = session.status == SessionStatus::Running;
+        runs.then(|| changed(session, SessionStatus::Waiting, None))
+    }
+}
+
+/// The next move on the course.
+enum Move {
+    /// The step at which the session stands begins, with the change that brought the session there.
+    Begin(Option<SessionChange>),
+    /// The step has its end. `change`: none where the end of a call has journaled it. `keeps_round`: calls came after it.
+    End { ended: StepEnd, change: Option<SessionChange>, keeps_round: bool },
+    /// The root goes on, or ends as it is.
+    Go(Steered),
+    /// The root ends here, with the change that says why.
+    Stop(SessionChange),
+}
+
+impl Move {
+    fn go() -> Self {
+        Move::Go(Steered::default())
+    }
+
+    /// Goes on with a message and the change that comes with it.
+    fn told(text: impl Into<String>, change: Option<SessionChange>) -> Self {
+        Move::Go(Steered { texts: vec![text.into()], change })
+    }
+}
+
+async fn steer(turn: &Turn, level: &mut Level) -> Result<(), Halt> {
+    let mut next = first(turn, level).await?;
+    loop {
+        next = match next {
+            Move::Begin(change) => match begin(turn, level, change).await? {
+                Some(next) => next,
+                None => return Ok(()),
+            },
+            Move::End { ended, change, keeps_round } => {
+                let Some(staged) = level.staged_mut() else { return Ok(()) };
+                let index = staged.session.step;
+                // The end of a call has applied its change already.
+                let index = if change.is_some() { index } else { index.saturating_sub(1) };
+                let heading = prompt::heading(&staged.session, index);
+                level.end_stage(heading, &ended.notes.notes, keeps_round);
+                Move::Begin(change)
+            }
+            Move::Go(steered) => return note(turn, level, steered),
+            Move::Stop(change) => {
+                note(turn, level, Steered { texts: Vec::new(), change: Some(change) })?;
+                level.end_here();
+                return Ok(());
+            }
+        };
+    }
+}
+
+/// The first move: by the round or the reply that has just come.
+async fn first(turn: &Turn, level: &mut Level) -> Result<Move, Halt> {
+    let Some(staged) = level.staged() else { return Ok(Move::go()) };
+    let session = &staged.session;
+    if !staged.has_begun() {
+        return Ok(Move::Begin(Some(changed(session, SessionStatus::Running, None))));
+    }
+    if level.has_spoken() {
+        return Ok(spoken(level));
+    }
+    if let Some((SessionChange { ended: Some(ended), .. }, keeps_round)) = level.take_change() {
+        return Ok(Move::End { ended, change: None, keeps_round });
+    }
+    let proposed = proposed(level);
+    worked(turn, level, proposed).await
+}
+
+/// After a reply without calls.
+fn spoken(level: &mut Level) -> Move {
+    let Some(staged) = level.staged_mut() else { return Move::go() };
+    let session = &staged.session;
+    if session.status.is_over() {
+        return Move::go();
+    }
+    let stuck = |status| changed(session, status, Some("no_advance"));
+    let next = match (staged.is_nudged, session.definition.stuck) {
+        (false, _) => Move::told(prompt::NUDGE, None),
+        (true, Stuck::Abort) => Move::Stop(stuck(SessionStatus::Stuck)),
+        (true, Stuck::NotifyOnly) => {
+            let change = (!staged.is_told).then(|| stuck(SessionStatus::Running));
+            staged.is_told = true;
+            Move::told(prompt::NUDGE, change)
+        }
+    };
+    staged.is_nudged = true;
+    next
+}
+
+/// After a round that ended no step.
+async fn worked(turn: &Turn, level: &mut Level, proposed: Option<StepEnd>) -> Result<Move, Halt> {
+    let Some(step) = level.staged().and_then(|staged| staged.session.current()).cloned() else {
+        return Ok(Move::go());
+    };
+    if step.verifier.is_some() {
+        let verdict = verify::ask(turn, level, &step, proposed.as_ref()).await?;
+        return judged(turn, level, &step, proposed, verdict).await;
+    }
+    let (calls, limit) = (level.stage_calls(), turn.spec.limits.iterations);
+    let Some(staged) = level.staged_mut() else { return Ok(Move::go()) };
+    if staged.is_told || calls.saturating_mul(5) < limit.saturating_mul(4) {
+        return Ok(Move::go());
+    }
+    staged.is_told = true;
+    let change = changed(&staged.session, SessionStatus::Running, Some("no_progress"));
+    Ok(Move::Go(Steered { texts: Vec::new(), change: Some(change) }))
+}
+
+/// The end of the step that the newest round proposes.
+fn proposed(level: &Level) -> Option<StepEnd> {
+    let session = &level.staged()?.session;
+    let made = level.newest_round().into_iter().rev().filter(|(.., is_error)| !is_error);
+    let mut written = made.filter_map(|(call, ..)| match call.name.as_str() {
+        complete::NAME => complete::written(&call.arguments),
+        output::NAME => output::proposed(&call.arguments),
+        _ => None,
+    });
+    ended(session, written.next()?).ok()
+}
+
+/// After the verdict of a verifier. A verifier that fails lets nothing pass.
+async fn judged(
+    turn: &Turn,
+    level: &mut Level,
+    step: &WorkflowStep,
+    proposed: Option<StepEnd>,
+    verdict: Verdict,
+) -> Result<Move, Halt> {
+    let Some(staged) = level.staged_mut() else { return Ok(Move::go()) };
+    let reason = match verdict {
+        Verdict::Pass => return Ok(passed(level, proposed, None)),
+        Verdict::Retry { instruction } if staged.retries < MAX_RETRIES => {
+            staged.retries += 1;
+            let change = changed(&staged.session, SessionStatus::Running, Some("retry"));
+            return Ok(Move::told(prompt::retry(&instruction), Some(change)));
+        }
+        Verdict::Retry { .. } => "retries_used_up",
+        Verdict::Escalate => "escalated",
+        Verdict::Failed => "verifier_failed",
+    };
+    let change = changed(&staged.session, SessionStatus::NeedsHumanReview, Some(reason));
+    note(turn, level, Steered { texts: Vec::new(), change: Some(change) })?;
+    let decided = review::ask(turn, level, review::of_work(step, proposed.as_ref(), reason)).await?;
+    let Some(staged) = level.staged_mut() else { return Ok(Move::go()) };
+    let runs = |reason| changed(&staged.session, SessionStatus::Running, Some(reason));
+    Ok(match decided {
+        Decided::Allowed => {
+            let change = runs("allowed");
+            passed(level, proposed, Some(change))
+        }
+        Decided::Denied => {
+            let change = runs("denied");
+            staged.retries = 0;
+            Move::told(prompt::DENIED, Some(change))
+        }
+        // Nobody came: the session waits for a person, and the next message goes on.
+        Decided::Expired => {
+            Move::Stop(changed(&staged.session, SessionStatus::NeedsHumanReview, Some("unanswered")))
+        }
+    })
+}
+
+/// The work of the step is good so far. With its notes the step ends.
+fn passed(level: &Level, proposed: Option<StepEnd>, otherwise: Option<SessionChange>) -> Move {
+    match (proposed, level.staged()) {
+        (Some(ended), Some(staged)) => {
+            let change = advanced(&staged.session, ended.clone());
+            Move::End { ended, change: Some(change), keeps_round: false }
+        }
+        _ => Move::Go(Steered { texts: Vec::new(), change: otherwise }),
+    }
+}
+
+/// Begins the step at which the session stands. Returns the next move where the step has its outcome already.
+async fn begin(turn: &Turn, level: &mut Level, change: Option<SessionChange>) -> Result<Option<Move>, Halt> {
+    let Some(staged) = level.staged_mut() else { return Ok(None) };
+    let mut session = staged.session.clone();
+    change.iter().for_each(|change| session.apply(change));
+    let all = staged.all.clone();
+    let Some(step) = session.current().cloned() else {
+        level.begin_stage(all, ToolChoice::None, LAST_CALLS);
+        note(turn, level, Steered { texts: vec![prompt::COMPLETE.to_owned()], change })?;
+        return Ok(None);
+    };
+    let calls = turn.spec.limits.iterations;
+    let mut texts = Vec::new();
+    let mut change = change;
+    if step.kind == StepType::Planned {
+        level.begin_stage(of_step(&all, &step, &[complete::NAME]), ToolChoice::Auto, calls);
+        note(turn, level, Steered { texts: Vec::new(), change: change.take() })?;
+        match planned::carry_out(turn, level, &step).await? {
+            planned::Came::Ended(ended) => {
+                return Ok(Some(Move::End { ended, change: None, keeps_round: false }));
+            }
+            planned::Came::Proposed(ended) => return Ok(Some(worked(turn, level, Some(ended)).await?)),
+            planned::Came::Denied => {
+                let waits =
+                    changed(&session_of(level, &session), SessionStatus::Waiting, Some("plan_denied"));
+                return Ok(Some(Move::Stop(waits)));
+            }
+            planned::Came::Failed(why) => texts.push(prompt::without_plan(&why)),
+        }
+    }
+    match step.output_mode {
+        OutputMode::ToolUse => {
+            level.begin_stage(of_step(&all, &step, &[complete::NAME]), ToolChoice::Auto, calls)
+        }
+        OutputMode::StructuredOutput => {
+            level.begin_stage(output::belt(&of_step(&all, &step, &[])), ToolChoice::Required, calls);
+        }
+    }
+    texts.insert(0, prompt::step(&session, &step));
+    note(turn, level, Steered { texts, change })?;
+    Ok(None)
+}
+
+fn session_of(level: &Level, otherwise: &Session) -> Session {
+    level.staged().map_or_else(|| otherwise.clone(), |staged| staged.session.clone())
+}
+
+/// The tools of a step: those that it names, and the calls that it needs beside them.
+pub(super) fn of_step(
+    all: &crate::toolbelt::Toolbelt,
+    step: &WorkflowStep,
+    beside: &[&str],
+) -> crate::toolbelt::Toolbelt {
+    let names = |name: &str| step.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name));
+    all.without(|name| match name == complete::NAME {
+        true => !beside.contains(&name),
+        false => !names(name),
+    })
+}
+
+/// Journals how the root goes on, unless an earlier run did, and goes on so.
+fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<(), Halt> {
+    let at = level.wave_key();
+    let known = turn.replay.steered(&at).cloned();
+    let is_new = known.is_none();
+    let steered = known.unwrap_or(steered);
+    if is_new && steered != Steered::default() {
+        let events = steered.change.iter().filter_map(|change| turn.told_of_session(change)).collect();
+        let entries = vec![turn.entry(&at, Fact::Steered(Box::new(steered.clone())))];
+        turn.commit(Commit { entries, events, ..Commit::default() })?;
+    }
+    if let (Some(change), Some(staged)) = (&steered.change, level.staged_mut()) {
+        staged.session.apply(change);
+    }
+    level.steer(&steered.texts);
+    Ok(())
+}

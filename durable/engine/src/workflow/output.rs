@@ -1,0 +1,165 @@
+//! `__step_output__`: one object in place of free calls. A step with `output_mode: structured_output` has this tool alone,
+//! and its replies must call it. The object is checked before anything runs; then its calls run one after the other, and
+//! only then its word that the step is complete counts. A call that fails holds the completion.
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::actions;
+use super::ended::{Written, advanced, ended};
+use super::prompt;
+use crate::own::OwnCall;
+use crate::ports::ToolError;
+use crate::toolbelt::{OutputSchema, PermissionClass, ToolSpec, Toolbelt, declare};
+use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
+use crate::turn::{Halt, make_calls};
+use wire::model::ToolCall;
+
+pub(super) const NAME: &str = "__step_output__";
+
+pub(crate) const CALL: Own = Own {
+    facts: OwnCall { root_only: true, stands_for_inner: true, ..OwnCall::composite(NAME, 1) },
+    carrier: Carrier::Composite(&Output),
+};
+
+/// The most calls of one object: as many as a reply may have beside it.
+const MAX_CALLS: usize = 20;
+
+/// The object, as a model writes it. Its `thought` stays in the journal with the call's arguments.
+#[derive(Deserialize)]
+struct StepOutput {
+    #[serde(default, rename = "isComplete")]
+    is_complete: bool,
+    #[serde(default, rename = "toolCalls")]
+    tool_calls: Vec<Call>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    tool: String,
+    #[serde(default)]
+    params: Map<String, Value>,
+}
+
+/// The toolbelt of such a step: this one tool, which names the others.
+pub(super) fn belt(others: &Toolbelt) -> Toolbelt {
+    Toolbelt::new([spec(others)])
+}
+
+fn spec(others: &Toolbelt) -> ToolSpec {
+    let about =
+        |spec: &ToolSpec| format!("\n- {}: {} {}", spec.name, spec.description, spec.input_schema.0.get());
+    let names: Vec<&str> = others.iter().map(|spec| spec.name.as_str()).collect();
+    let description = format!(
+        "Your whole reply in this step. The service makes the toolCalls in their order and shows you the results. Set \
+         isComplete with the last ones of the step: it counts only if none of its calls fails. The tools:{}",
+        others.iter().map(about).collect::<String>()
+    );
+    let mut spec = declare(
+        NAME,
+        PermissionClass::Subagent,
+        &description,
+        json!({
+            "type": "object",
+            "properties": {
+                "thought": {"type": "string", "description": "your reasoning; only the log keeps it"},
+                "notesMarkdown": {"type": "string", "description": "the notes of the step so far"},
+                "contextUpdates": {"type": "object"},
+                "isComplete": {"type": "boolean"},
+                "toolCalls": {
+                    "type": "array",
+                    "maxItems": MAX_CALLS,
+                    "items": {
+                        "type": "object",
+                        "properties": {"tool": {"enum": names}, "params": {"type": "object"}},
+                        "required": ["tool", "params"],
+                    },
+                },
+            },
+            "required": ["notesMarkdown", "isComplete", "toolCalls"],
+        }),
+    );
+    spec.timeout_ms = None;
+    spec.parallel_safe = false;
+    spec
+}
+
+/// The end of the step that an object proposes; none where it does not say that the step is complete.
+pub(super) fn proposed(arguments: &str) -> Option<Written> {
+    let output: StepOutput = wire::json::from_str(arguments).ok()?;
+    output.is_complete.then(|| wire::json::from_str(arguments).ok()).flatten()
+}
+
+struct Output;
+
+impl Composite for Output {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        run(call).boxed_local()
+    }
+}
+
+async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
+    let failed = |why: String| Ok(Outcome::of(Err(ToolError(why))));
+    let session = turn.record.borrow().session.clone();
+    let (Some(session), Some(staged)) = (session, parent.staged()) else {
+        return failed("no procedure runs here".to_owned());
+    };
+    if staged.session.step != session.step {
+        return failed(prompt::NOT_BEGUN.to_owned());
+    }
+    let (output, written) = match checked(parent.belt.find(NAME).map(|spec| &**spec), arguments) {
+        Ok(checked) => checked,
+        Err(why) => return failed(format!("invalid arguments: {why}. Nothing was carried out.")),
+    };
+    let step = session.current().cloned();
+    let others = step.as_ref().map(|step| super::course::of_step(&staged.all, step, &[]));
+    let mut level = actions::level(turn, parent, key, others.unwrap_or_else(|| Toolbelt::new([])));
+    let (mut told, mut has_failed) = (Vec::new(), false);
+    for (index, Call { tool, params }) in output.tool_calls.into_iter().enumerate() {
+        let call = ToolCall {
+            call_id: format!("output_{index}"),
+            name: tool.clone(),
+            arguments: Value::Object(params).to_string(),
+        };
+        let Some(end) = make_calls(turn, &mut level, vec![call]).await?.pop() else { continue };
+        has_failed |= end.is_error;
+        let outcome = if end.is_error { " failed" } else { "" };
+        told.push(format!("{}. {tool}{outcome}: {}", index + 1, end.content));
+    }
+    let overlay = level.into_written();
+    let mut outcome = Outcome { overlay, ..Outcome::of(Ok(String::new())) };
+    if output.is_complete && has_failed {
+        told.push(
+            "A call failed, so the step is not complete. Look at it, then go on or complete the step."
+                .to_owned(),
+        );
+    } else if output.is_complete {
+        match ended(&session, written) {
+            Err((at, rule)) => {
+                outcome.result =
+                    Err(ToolError(format!("{}\nThe step is not complete: {at}: {rule}", told.join("\n"))));
+                return Ok(outcome);
+            }
+            Ok(_) if step.is_some_and(|step| step.verifier.is_some()) => {
+                told.push(prompt::PROPOSED.to_owned())
+            }
+            Ok(end) => {
+                told.push(prompt::ended(&session));
+                outcome.session = Some(Box::new(advanced(&session, end)));
+            }
+        }
+    }
+    outcome.result = Ok(told.join("\n"));
+    Ok(outcome)
+}
+
+/// Reads an object after its schema has accepted the whole of it.
+fn checked(spec: Option<&ToolSpec>, arguments: &str) -> Result<(StepOutput, Written), String> {
+    let spec = spec.ok_or("this step has no such tool")?;
+    OutputSchema::compile(spec.input_schema.clone())?.check(arguments)?;
+    let read = |error: serde_json::Error| error.to_string();
+    let output = wire::json::from_str(arguments).map_err(read)?;
+    Ok((output, wire::json::from_str(arguments).map_err(read)?))
+}

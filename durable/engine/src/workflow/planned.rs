@@ -1,0 +1,278 @@
+//! `planned_step`: a model plans the calls of a step, and the service carries the plan out without asking it in between. A
+//! second reply writes the notes from all results. Only the service makes the call, at the start of such a step.
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::ended::{Written, advanced, ended};
+use super::review::{self, Decided};
+use super::{actions, complete, prompt};
+use crate::calls::question::{self, Question, replies};
+use crate::journal::{SessionChange, StepEnd, ToolEnd, Work};
+use crate::marks::data;
+use crate::own::OwnCall;
+use crate::ports::ToolError;
+use crate::record::keys::LevelPath;
+use crate::toolbelt::{PermissionClass, ToolSpec, Toolbelt, declare};
+use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
+use crate::turn::{Halt, Level, LevelEnd, Turn, make_call, make_calls, truncated};
+use wire::model::ToolCall;
+use wire::protocol::{MAX_NOTES_CHARS, MIN_NOTES_CHARS, WorkflowStep};
+
+pub(super) const NAME: &str = "planned_step";
+
+pub(crate) const CALL: Own = Own {
+    facts: OwnCall { stands_for_inner: true, has_title: true, ..OwnCall::composite(NAME, 1) },
+    carrier: Carrier::Composite(&Planned),
+};
+
+/// The most actions of a plan: as many as a level may have model calls.
+const MAX_ACTIONS: usize = 20;
+/// The most bytes of each result that the model reads which writes the notes: with all of them its request stays short.
+const RESULT_BYTES: usize = 4_000;
+/// The result of a call whose plan a person did not allow.
+const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it was carried out.";
+
+/// The outcome of a planned step.
+pub(super) enum Came {
+    Ended(StepEnd),
+    /// The step has a verifier, which judges its notes.
+    Proposed(StepEnd),
+    /// A person did not allow the plan.
+    Denied,
+    /// There was no plan, or no notes. The reason goes to the model.
+    Failed(String),
+}
+
+/// The arguments with which the service makes the call.
+#[derive(Serialize)]
+struct Arguments<'a> {
+    title: &'a str,
+    step: &'a str,
+}
+
+/// One action of a plan.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+struct Action {
+    action: String,
+    #[serde(default)]
+    args: Map<String, Value>,
+    #[serde(default)]
+    expected_outcome: String,
+}
+
+#[derive(Deserialize)]
+struct Plan {
+    plan: Vec<Action>,
+}
+
+/// Carries a planned step out.
+pub(super) async fn carry_out(turn: &Turn, level: &mut Level, step: &WorkflowStep) -> Result<Came, Halt> {
+    let arguments = json!(Arguments { title: &step.title, step: &step.id });
+    let end = make_call(turn, level, spec(), &arguments).await?;
+    if let Some((SessionChange { ended: Some(ended), .. }, _)) = level.take_change() {
+        return Ok(Came::Ended(ended));
+    }
+    if end.is_error && end.content == NOT_ALLOWED {
+        return Ok(Came::Denied);
+    }
+    let session = level.staged().map(|staged| &staged.session);
+    let proposed = session
+        .filter(|_| !end.is_error)
+        .and_then(|session| ended(session, wire::json::from_str::<Written>(&end.content).ok()?).ok());
+    Ok(proposed.map_or(Came::Failed(end.content), Came::Proposed))
+}
+
+/// The declaration, for the service alone.
+fn spec() -> ToolSpec {
+    made_once!(ToolSpec, {
+        let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out a planned step.", json!({}));
+        spec.timeout_ms = None;
+        spec
+    })
+}
+
+struct Planned;
+
+impl Composite for Planned {
+    fn run<'a>(&self, call: Running<'a>) -> LocalBoxFuture<'a, Result<Outcome, Halt>> {
+        run(call).boxed_local()
+    }
+}
+
+async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
+    let Running { turn, parent, key, .. } = call;
+    let failed = |why: String| Ok(Outcome::of(Err(ToolError(why))));
+    let session = turn.record.borrow().session.clone();
+    let Some((session, step)) = session.and_then(|session| {
+        let step = session.current()?.clone();
+        Some((session, step))
+    }) else {
+        return failed("no step is open".to_owned());
+    };
+    let belt = parent.belt.replacing(NAME, None).without(|name| name == complete::NAME);
+    let plan = match plan(turn, parent, key, &step, &belt).await? {
+        Ok(plan) => plan,
+        Err(why) => return failed(why),
+    };
+    let mut level = actions::level(turn, parent, key, belt);
+    if step.review {
+        let question = review::of_plan(&step, &json!(plan));
+        match review::ask(turn, &mut level, question).await? {
+            Decided::Allowed => {}
+            Decided::Denied | Decided::Expired => return failed(NOT_ALLOWED.to_owned()),
+        }
+    }
+    let results = actions_of(turn, &mut level, &plan).await?;
+    let overlay = level.into_written();
+    let written = match notes(turn, parent, key, &step, &results).await? {
+        Ok(written) => written,
+        Err(why) => return Ok(Outcome { overlay, ..Outcome::of(Err(ToolError(why))) }),
+    };
+    let told = json!({"notesMarkdown": written.notes, "contextUpdates": written.context_updates});
+    match ended(&session, written) {
+        Err((_, rule)) => Ok(Outcome { overlay, ..Outcome::of(Err(ToolError(rule))) }),
+        Ok(end) => {
+            let change = step.verifier.is_none().then(|| Box::new(advanced(&session, end)));
+            Ok(Outcome { overlay, session: change, ..Outcome::of(Ok(told.to_string())) })
+        }
+    }
+}
+
+/// Makes the plan, which ends with `complete_step`. Actions after that are left out; where it is missing, it is meant.
+async fn plan(
+    turn: &Turn,
+    parent: &Level,
+    key: &str,
+    step: &WorkflowStep,
+    belt: &Toolbelt,
+) -> Result<Result<Vec<Action>, String>, Halt> {
+    let question = || Question {
+        models: Work::Plan.models(),
+        system: prompt::planner(),
+        text: to_plan(parent, step, belt),
+        schema: schema_of_plan(belt),
+        rules: None,
+        replies: replies(turn),
+    };
+    let json = match question::ask(turn, parent, key, LevelPath::planner(key), question).await? {
+        LevelEnd::Structured(json) => json,
+        LevelEnd::ModelFailed(error) => return Ok(Err(format!("the model failed ({})", error.kind.code()))),
+        _ => return Ok(Err("the model made no plan that could be read".to_owned())),
+    };
+    Ok(match wire::json::from_str::<Plan>(&json) {
+        Ok(Plan { plan }) => {
+            Ok(plan.into_iter().take_while(|action| action.action != complete::NAME).collect())
+        }
+        Err(_) => Err("the model made no plan that could be read".to_owned()),
+    })
+}
+
+fn schema_of_plan(belt: &Toolbelt) -> Value {
+    let names: Vec<&str> = belt.iter().map(|spec| spec.name.as_str()).chain([complete::NAME]).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "plan": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": MAX_ACTIONS,
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "step": {"type": "integer"},
+                        "action": {"enum": names},
+                        "args": {"type": "object"},
+                        "expected_outcome": {"type": "string"},
+                    },
+                    "required": ["action", "args", "expected_outcome"],
+                },
+            },
+        },
+        "required": ["plan"],
+    })
+}
+
+/// The step and the actions that its plan may have, as data.
+fn to_plan(parent: &Level, step: &WorkflowStep, belt: &Toolbelt) -> String {
+    let context = parent.staged().map(|staged| Value::Object(staged.session.context.clone()).to_string());
+    let action =
+        |spec: &ToolSpec| format!("{}: {} {}\n", spec.name, spec.description, spec.input_schema.0.get());
+    format!(
+        "{}\n{}\n{}",
+        data("planned_step", &format!("{}\n\n{}", step.title, step.instructions)),
+        data("context", &context.unwrap_or_default()),
+        data("actions", &belt.iter().map(action).collect::<String>())
+    )
+}
+
+/// Carries the actions out, one after the other. One that fails keeps the others from nothing: the notes name it.
+async fn actions_of(turn: &Turn, level: &mut Level, plan: &[Action]) -> Result<Vec<(Action, ToolEnd)>, Halt> {
+    let mut results = Vec::with_capacity(plan.len());
+    for (index, action) in plan.iter().enumerate() {
+        let call = ToolCall {
+            call_id: format!("action_{index}"),
+            name: action.action.clone(),
+            arguments: Value::Object(action.args.clone()).to_string(),
+        };
+        let mut ends = make_calls(turn, level, vec![call]).await?;
+        results.extend(ends.pop().map(|end| (action.clone(), end)));
+    }
+    Ok(results)
+}
+
+/// Writes the notes of the step from all results.
+async fn notes(
+    turn: &Turn,
+    parent: &Level,
+    key: &str,
+    step: &WorkflowStep,
+    results: &[(Action, ToolEnd)],
+) -> Result<Result<Written, String>, Halt> {
+    let question = || Question {
+        models: Work::Notes.models(),
+        system: prompt::notes(),
+        text: to_note(step, results),
+        schema: json!({
+            "type": "object",
+            "properties": {
+                "notesMarkdown": {"type": "string", "minLength": MIN_NOTES_CHARS, "maxLength": MAX_NOTES_CHARS},
+                "contextUpdates": {"type": "object"},
+            },
+            "required": ["notesMarkdown"],
+        }),
+        rules: None,
+        replies: replies(turn),
+    };
+    Ok(match question::ask(turn, parent, key, LevelPath::notes(key), question).await? {
+        LevelEnd::Structured(json) => {
+            wire::json::from_str(&json).map_err(|_| "the notes could not be read".to_owned())
+        }
+        LevelEnd::ModelFailed(error) => {
+            Err(format!("the model that writes the notes failed ({})", error.kind.code()))
+        }
+        _ => Err("the model wrote no notes that could be read".to_owned()),
+    })
+}
+
+/// The results of a plan, as data. A failure is named.
+fn to_note(step: &WorkflowStep, results: &[(Action, ToolEnd)]) -> String {
+    let told = |(index, (action, end)): (usize, &(Action, ToolEnd))| {
+        let outcome = if end.is_error { "FAILED" } else { "ok" };
+        let result = truncated(end.content.clone(), RESULT_BYTES);
+        let Action { action, args, expected_outcome } = action;
+        json!({
+            "number": index + 1, "action": action, "args": args, "expected_outcome": expected_outcome,
+            "outcome": outcome, "result": result,
+        })
+        .to_string()
+            + "\n"
+    };
+    format!(
+        "{}\n{}",
+        data("step_of_results", &format!("{}\n\n{}", step.title, step.instructions)),
+        data("results", &results.iter().enumerate().map(told).collect::<String>())
+    )
+}

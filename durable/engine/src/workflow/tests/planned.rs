@@ -1,0 +1,183 @@
+//! Steps that a plan carries out.
+
+use super::*;
+use crate::journal::Answer;
+use wire::model::ModelErrorKind;
+use wire::protocol::Awaited;
+
+fn plan(actions: &[(&str, Value)]) -> Reply {
+    let action =
+        |(name, args): &(&str, Value)| json!({"action": name, "args": args, "expected_outcome": "good"});
+    let plan: Vec<Value> = actions.iter().map(action).collect();
+    Reply::Calls(vec![("finish_subtask", json!({"plan": plan}))])
+}
+
+fn noted(about: &str) -> Reply {
+    Reply::Calls(vec![(
+        "finish_subtask",
+        json!({"notesMarkdown": notes(about), "contextUpdates": {"seen": about}}),
+    )])
+}
+
+fn planning(more: Value, levels: &[(&str, Vec<Reply>)]) -> Case {
+    let mut step = json!({"type": "planned"});
+    step.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let always =
+        [("Write", vec![Reply::Calls(vec![done("Write")])]), ("all done", vec![Reply::Text("Done.")])];
+    let levels: Vec<_> = levels.iter().cloned().chain(always).collect();
+    on(session(&[("Collect", step), ("Write", json!({}))]), script(&levels))
+}
+
+// W-031 W-032 W-033 W-034 W-035 W-036 W-037: two model calls for any number of actions.
+#[test]
+fn a_plan_is_carried_out_without_a_model_in_between() {
+    let actions = [
+        ("echo", json!({"n": 1})),
+        ("write", json!({"n": 2})),
+        ("echo", json!({"n": 3})),
+        ("echo", json!({"n": 4})),
+        ("complete_step", json!({})),
+        ("echo", json!({"n": 5})),
+    ];
+    let case = planning(
+        json!({}),
+        &[("plan Collect", vec![plan(&actions)]), ("notes of Collect", vec![noted("Collect")])],
+    )
+    .run();
+    let requests = requests(&case);
+    assert_eq!(requests.len(), 4, "a plan, its notes; a step; the answer");
+    assert_eq!(
+        *case.tools.ran.borrow(),
+        ["echo {\"n\":1}", "write {\"n\":2}", "echo {\"n\":3}", "echo {\"n\":4}"]
+    );
+    let Message::User { content } = &*requests[1].messages[0] else { panic!() };
+    for n in 1..=4 {
+        assert!(content.text().contains(&format!("{{\\\"n\\\":{n}}}")), "{}", content.text());
+    }
+    assert_eq!(flow(&case), ["workflow running 0/2", "workflow running 1/2", "workflow complete 2/2"]);
+    let session = left(&case);
+    assert_eq!(
+        (session.notes[0].notes.clone(), session.context["seen"].clone()),
+        (notes("Collect"), json!("Collect"))
+    );
+    // The plan stands in the journal and in the events before its first action.
+    let lines = case.lines();
+    let at = |part: &str| lines.iter().position(|line| line.contains(part)).unwrap();
+    assert!(at("finish_subtask Start") < at("echo Start"), "{lines:?}");
+    // The next step sees the notes alone.
+    assert_eq!(
+        told(&requests[2]),
+        [
+            "user: go",
+            "user: Step 1 of 2: Collect",
+            &format!("assistant: {}", notes("Collect")),
+            "user: Step 2 of 2: Write"
+        ]
+    );
+}
+
+// W-038: a failure is named, and so is an action that does not exist.
+#[test]
+fn what_failed_is_named() {
+    let actions = [("fail", json!({})), ("echo", json!({})), ("complete_step", json!({}))];
+    let case = planning(
+        json!({}),
+        &[("plan Collect", vec![plan(&actions)]), ("notes of Collect", vec![noted("Collect")])],
+    )
+    .run();
+    let Message::User { content } = &*requests(&case)[1].messages[0] else { panic!() };
+    assert_eq!(content.text().matches("\"outcome\":\"FAILED\"").count(), 1, "{}", content.text());
+    assert_eq!(content.text().matches("\"outcome\":\"ok\"").count(), 1);
+    // The schema refuses an action that the step does not have; the model corrects it.
+    let wrong = plan(&[("nothing", json!({}))]);
+    let case = planning(
+        json!({"tools": ["echo"]}),
+        &[
+            ("plan Collect", vec![wrong, plan(&[("echo", json!({}))])]),
+            ("notes of Collect", vec![noted("Collect")]),
+        ],
+    )
+    .run();
+    assert_eq!(*case.tools.ran.borrow(), ["echo {}"]);
+    assert!(case.lines().iter().any(|line| line.contains("finish_subtask End error")));
+}
+
+// A plan that cannot be made, and notes that cannot be written: the model does the step itself.
+#[test]
+fn without_a_plan_the_model_does_the_step() {
+    let by_itself = ("Collect", vec![Reply::Calls(vec![done("Collect")])]);
+    for levels in [
+        vec![("plan Collect", vec![Reply::Fail("", ModelErrorKind::Auth)]), by_itself.clone()],
+        vec![("plan Collect", vec![Reply::Text("No.")]), by_itself.clone()],
+        vec![
+            ("plan Collect", vec![plan(&[("echo", json!({}))])]),
+            ("notes of Collect", vec![Reply::Fail("", ModelErrorKind::Auth)]),
+            by_itself.clone(),
+        ],
+    ] {
+        let case = planning(json!({}), &levels).run();
+        assert_eq!(flow(&case).last().unwrap(), "workflow complete 2/2");
+        let last: Vec<String> = requests(&case).iter().filter_map(|request| told(request).pop()).collect();
+        assert!(
+            last.iter().any(|text| text.starts_with("user: No plan of this step was carried out")),
+            "{last:?}"
+        );
+    }
+}
+
+fn reviewed() -> Case {
+    planning(
+        json!({"review": true}),
+        &[
+            ("plan Collect", vec![plan(&[("echo", json!({"n": 1}))])]),
+            ("notes of Collect", vec![noted("Collect")]),
+        ],
+    )
+}
+
+fn decided(answer: Answer) -> Case {
+    let mut case = reviewed();
+    case.run_with(None, |_, _| {});
+    assert!(case.is_parked() && case.tools.ran.borrow().is_empty());
+    let asked = case.events().into_iter().find_map(|event| match event {
+        wire::protocol::Event::ApprovalRequest { approval_id, args, name, .. } => {
+            Some((approval_id, args, name))
+        }
+        _ => None,
+    });
+    let (id, args, name) = asked.unwrap();
+    assert_eq!((name.as_str(), args["plan"][0]["action"].as_str()), ("review_step", Some("echo")));
+    case.say(None, |turn| turn.answer(&id, Awaited::Approval, answer).unwrap());
+    case.check();
+    case
+}
+
+// W-037 W-105: a person sees the plan before it runs.
+#[test]
+fn a_person_may_review_a_plan() {
+    let case = decided(Answer::Approve);
+    assert_eq!(*case.tools.ran.borrow(), ["echo {\"n\":1}"]);
+    assert_eq!(left(&case).status, SessionStatus::Complete);
+    let case = decided(Answer::Deny);
+    assert!(case.tools.ran.borrow().is_empty());
+    assert_eq!(flow(&case), ["workflow running 0/2", "workflow waiting 0/2 plan_denied"]);
+    let lines = case.lines();
+    assert_eq!(lines[lines.len() - 3], "state waiting");
+}
+
+// W-004 W-069: a planned step with a verifier is judged by its notes.
+#[test]
+fn the_notes_of_a_plan_are_judged() {
+    let verdict = json!({"assessment": "pass", "reasoning": "good"});
+    let case = planning(
+        json!({"verifier": {"threshold": "low"}}),
+        &[
+            ("plan Collect", vec![plan(&[("echo", json!({}))])]),
+            ("notes of Collect", vec![noted("Collect")]),
+            ("verify Collect", vec![Reply::Calls(vec![("finish_subtask", verdict)])]),
+        ],
+    )
+    .run();
+    assert_eq!(flow(&case), ["workflow running 0/2", "workflow running 1/2", "workflow complete 2/2"]);
+    assert_eq!(left(&case).notes[0].notes, notes("Collect"));
+}

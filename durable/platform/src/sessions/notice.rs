@@ -1,0 +1,42 @@
+//! The notice that the end of a session sends to the address of its definition (W-102). Pure.
+
+use serde::Serialize;
+
+use super::advance::SessionRow;
+use wire::protocol::SessionStatus;
+
+/// The most characters of a goal in a notice.
+pub const GOAL_CHARS: usize = 60;
+/// How often a notice is sent before it is dropped.
+pub const TRIES: u32 = 3;
+
+/// The body of a notice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    pub event: &'static str,
+    pub workflow_id: String,
+    pub session_id: String,
+    pub outcome: &'static str,
+    pub detail: Option<String>,
+    pub goal: String,
+    /// Milliseconds since 1970.
+    pub timestamp: u64,
+}
+
+/// The notice of a change, and its address; none where the change is no end, or nobody wants to hear of it.
+pub fn notice(before: Option<&SessionRow>, row: &SessionRow) -> Option<(String, Notice)> {
+    let is_end = row.status.is_over() || row.status == SessionStatus::Stuck;
+    let was_it = before.is_some_and(|before| before.status == row.status);
+    let url = row.definition.notify.as_ref().filter(|_| is_end && !was_it)?.url.clone();
+    let notice = Notice {
+        event: "workflow_session_ended",
+        workflow_id: row.workflow_id.clone(),
+        session_id: row.id.to_string(),
+        outcome: row.status.as_str(),
+        detail: row.reason.clone(),
+        goal: row.goal.chars().take(GOAL_CHARS).collect(),
+        timestamp: row.updated_at,
+    };
+    Some((url, notice))
+}

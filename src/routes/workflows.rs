@@ -1,0 +1,90 @@
+//! The user's workflows, and the sessions that a client carries out. The thread's object keeps the sessions.
+
+use features::workflows::store::D1Workflows;
+use features::workflows::{self, Workflows, WorkflowsError};
+use uuid::Uuid;
+use wire::protocol::{
+    ApiError, ContinueSession, ErrorCode, MAX_WORKFLOWS, NewSession, Owner, ThreadCommand, ThreadEnvelope,
+    WorkflowDefinition, WorkflowList, check_workflow_id,
+};
+
+use super::{chat, object, threads};
+use crate::call::{Answer, Call};
+use crate::ids::uuid_v7;
+use crate::problem::Failure;
+use crate::reply::Reply;
+use crate::router::WorkflowsRoute;
+
+/// Does what a route of workflows is for.
+pub async fn answer(
+    call: &Call,
+    owner: Owner,
+    route: WorkflowsRoute<'_>,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    match route {
+        WorkflowsRoute::Workflows => {
+            let workflows = workflows::list(&of(call, &owner)).await.map_err(unreachable)?;
+            Ok(Reply::json(200, &WorkflowList::of(workflows)).into())
+        }
+        WorkflowsRoute::Workflow { workflow } => {
+            let found = workflows::get(&of(call, &owner), workflow).await.map_err(unreachable)?;
+            Ok(Reply::json(200, &found.ok_or_else(not_found)?).into())
+        }
+        WorkflowsRoute::PutWorkflow { workflow } => put(call, &owner, workflow, body).await,
+        WorkflowsRoute::DeleteWorkflow { workflow } => {
+            match of(call, &owner).delete(workflow).await.map_err(unreachable)? {
+                true => Ok(Reply::empty().into()),
+                false => Err(not_found().into()),
+            }
+        }
+        WorkflowsRoute::StartSession { workflow } => start(call, owner, workflow, body).await,
+        WorkflowsRoute::ContinueSession { workflow, session } => {
+            let ended = Box::new(ContinueSession::parse(body)?);
+            let unknown = |_| ApiError::new(ErrorCode::SessionNotFound, "there is no session with this id");
+            let session_id = Uuid::try_parse(session).map_err(unknown)?;
+            let thread_id = owner.session_thread(session_id);
+            let workflow_id = workflow.to_owned();
+            let command = ThreadCommand::ContinueSession { session_id, workflow_id, ended };
+            let envelope = ThreadEnvelope { owner, thread_id, command };
+            object::ask(&call.env, &envelope).await.map(Answer::Object)
+        }
+        WorkflowsRoute::EndSession { id } => threads::ask(call, owner, id, ThreadCommand::EndSession).await,
+    }
+}
+
+/// `PUT /api/workflows/{id}`
+async fn put(call: &Call, owner: &Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+    check_workflow_id(id).map_err(|why| ApiError::field("workflow", why))?;
+    let definition = WorkflowDefinition::parse(body)?;
+    let put = workflows::put(&of(call, owner), id, definition, call.now).await.map_err(unreachable)?;
+    let full = || {
+        let detail = format!("there are {MAX_WORKFLOWS} workflows: delete some first");
+        ApiError::new(ErrorCode::TooManyWorkflows, detail)
+    };
+    Ok(Reply::json(200, &put.ok_or_else(full)?).into())
+}
+
+/// `POST /api/workflows/{id}/sessions`
+async fn start(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+    let NewSession { goal } = NewSession::parse(body)?;
+    let found = workflows::get(&of(call, &owner), id).await.map_err(unreachable)?;
+    let workflow = Box::new(found.ok_or_else(not_found)?);
+    let session_id = uuid_v7(call.now).map_err(Failure::internal("drawing a session's id"))?;
+    let thread_id = owner.session_thread(session_id);
+    let visitor = chat::visitor(call, &owner);
+    let command = ThreadCommand::StartSession { session_id, workflow, goal, visitor };
+    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+}
+
+fn of(call: &Call, owner: &Owner) -> D1Workflows {
+    D1Workflows::new(&call.env, owner)
+}
+
+fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::WorkflowNotFound, "there is no workflow with this id")
+}
+
+fn unreachable(WorkflowsError(error): WorkflowsError) -> Failure {
+    Failure::internal("reading workflows")(error)
+}
