@@ -3,7 +3,6 @@
 // function of it. `words.test.ts` fails when a file of another name holds a text.
 
 import { count } from "./count";
-import { approval, card, limit, work } from "./turn/en";
 
 export { count };
 
@@ -191,6 +190,12 @@ const attachments = {
   notText: "is not a text file",
 };
 
+/** For those who listen to an answer that waits for them. */
+const asked = {
+  call: (tool: string) => `Allow ${tool} to run? The answer is paused until you decide.`,
+  limit: (limit: string) => `Allow more than ${limit}? The answer is paused until you decide.`,
+};
+
 const answer = {
   you: "You",
   live: "The answer as it is written",
@@ -305,6 +310,6 @@ const exported = {
 };
 
 export const en = {
-  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, approval, limit, card, work, status, notice,
+  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, asked, status, notice,
   figures, settings, exported,
 };

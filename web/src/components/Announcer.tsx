@@ -30,12 +30,12 @@ export function Announcer({ exchanges, running }: ConversationState) {
 
   const asked = view ? openApprovals(view).at(-1) : undefined;
   useEffect(() => {
-    if (asked) setWords(en.approval.announced(asked.name));
+    if (asked) setWords(en.asked.call(asked.name));
   }, [asked?.id]);
 
   const limit = view ? openLimit(view) : undefined;
   useEffect(() => {
-    if (limit) setWords(en.limit.announced(limitText(limit.reason, limit.limit)));
+    if (limit) setWords(en.asked.limit(limitText(limit.reason, limit.limit)));
   }, [limit?.id]);
 
   return (
