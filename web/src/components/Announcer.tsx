@@ -3,6 +3,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import { en } from "../en";
+import { useQuestion } from "../feature";
 import type { ConversationState } from "../state/conversation";
 import { limitText, noticeOf } from "../turn/status";
 import { answerText, openApprovals, openLimit, type TurnView } from "../turn/view";
@@ -29,9 +30,10 @@ export function Announcer({ exchanges, running }: ConversationState) {
   }, [view, running]);
 
   const asked = view ? openApprovals(view).at(-1) : undefined;
+  const own = useQuestion(asked)?.ask;
   useEffect(() => {
-    if (asked) setWords(en.asked.call(asked.name));
-  }, [asked?.id]);
+    if (asked) setWords(own ?? en.asked.call(asked.name));
+  }, [asked?.id, own]);
 
   const limit = view ? openLimit(view) : undefined;
   useEffect(() => {

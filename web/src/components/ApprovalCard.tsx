@@ -1,5 +1,6 @@
 // A call that the reader must allow before it runs.
 
+import { useQuestion } from "../feature";
 import { effectOf, visibly } from "../turn/approval";
 import { turnWords } from "../turn/en";
 import type { Approval } from "../turn/view";
@@ -7,12 +8,22 @@ import { Named } from "./Named";
 import { Choices } from "./Choices";
 
 export function ApprovalCard({ approval }: { approval: Approval }) {
-  const { id, name, args, decision } = approval;
+  const { id, name, args, decision, expiresAt } = approval;
+  const own = useQuestion(approval);
   if (decision !== null) {
     return (
       <p className="approval-decided" data-testid="approval-decided" data-decision={decision}>
-        <Named name={name}>{turnWords.approval.decided[decision](name)}</Named>
+        <Named name={name}>{own?.decided[decision] ?? turnWords.approval.decided[decision](name)}</Named>
       </p>
+    );
+  }
+  if (own) {
+    return (
+      <section className="approval" data-testid="approval" aria-label={own.ask}>
+        <h3 dir="auto">{own.ask}</h3>
+        {own.body}
+        <Choices id={id} choices={own.choices} expiresAt={expiresAt} />
+      </section>
     );
   }
   return (
@@ -25,7 +36,7 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       <pre className="tool-result" tabIndex={0} dir="ltr">
         {visibly(JSON.stringify(args, null, 2))}
       </pre>
-      <Choices id={id} choices={turnWords.approval.choices} expiresAt={approval.expiresAt} />
+      <Choices id={id} choices={turnWords.approval.choices} expiresAt={expiresAt} />
     </section>
   );
 }
