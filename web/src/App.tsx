@@ -11,6 +11,7 @@ import { Transcript } from "./components/Transcript";
 import { Unavailable } from "./components/Unavailable";
 import { useDrawer, useKeys } from "./components/useKeys";
 import { en } from "./en";
+import { features } from "./feature";
 import type { TurnClock } from "./state/clock";
 import type { ConversationState } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
@@ -112,6 +113,7 @@ function Chat({ state }: { state: ConversationState }) {
             {state.problem.words}
           </Banner>
         )}
+        {features().map(({ name, Dock }) => Dock && <Dock key={name} state={state} />)}
         <WaitingMessages />
         <Composer state={state} onEditLast={editable ? () => editFromComposer(last.turnId) : null} />
       </div>

@@ -3,7 +3,6 @@
 // function of it. `words.test.ts` fails when a file of another name holds a text.
 
 import { count } from "./count";
-import { approval, card, limit, work } from "./turn/en";
 
 export { count };
 
@@ -72,6 +71,9 @@ const errors = {
     collection_not_found: "This collection no longer exists.",
     document_not_found: "This document no longer exists.",
     project_not_found: "This project no longer exists.",
+    workflow_not_found: "This workflow no longer exists.",
+    workflow_running: "A workflow is not finished in this chat. Continue or end it first.",
+    session_not_found: "This workflow has ended already.",
     queue_full: "Ten messages wait already. Remove one, or wait until the next one is sent.",
     message_begun: "This message has been sent already.",
     queued_message_not_found: "This message is no longer in the queue.",
@@ -191,6 +193,12 @@ const attachments = {
   notText: "is not a text file",
 };
 
+/** For those who listen to an answer that waits for them. */
+const asked = {
+  call: (tool: string) => `Allow ${tool} to run? The answer is paused until you decide.`,
+  limit: (limit: string) => `Allow more than ${limit}? The answer is paused until you decide.`,
+};
+
 const answer = {
   you: "You",
   live: "The answer as it is written",
@@ -305,6 +313,6 @@ const exported = {
 };
 
 export const en = {
-  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, approval, limit, card, work, status, notice,
+  common, page, errors, signIn, sidebar, empty, composer, attachments, answer, versions, asked, status, notice,
   figures, settings, exported,
 };

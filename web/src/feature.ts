@@ -4,12 +4,13 @@
 import type { ComponentType, ReactNode } from "react";
 import type { Refusal } from "./api/http";
 import type { MenuItem } from "./components/Menu";
+import type { ConversationState } from "./state/onScreen";
 import type { PerChat } from "./state/perChat";
 import type { Part } from "./state/parts";
 import type { Outline } from "./turn/outline";
 import type { Status } from "./turn/status";
-import type { ToolEntry, TurnView } from "./turn/view";
-import type { ChatRequest, StoredMessage, TurnEvent } from "./wire";
+import type { Approval, ToolEntry, TurnView } from "./turn/view";
+import type { ChatRequest, Decision, StoredMessage, ThreadDetail, TurnEvent } from "./wire";
 
 export interface Feature {
   /** The name of its folder. A turn keeps the feature's knowledge under this name. */
@@ -33,6 +34,10 @@ export interface Feature {
   refused?(chat: string, refusal: Refusal): void;
   /** The members that it adds to the file of a chat (JSON). */
   exported?(threadId: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
+  /** The service has a message that was sent here: its turn began, or it waits for one. */
+  began?(threadId: string): void;
+  /** The page has read the open chat. */
+  read?(details: ThreadDetail): void;
   /** A tool ended in this thread. */
   called?(threadId: string, tool: string): void;
   /** A turn ended in this thread. */
@@ -54,6 +59,8 @@ export interface Feature {
   panel?: Panel;
   /** A section of the settings. */
   setting?: Part<ComponentType>;
+  /** Stands between the chat and the composer. */
+  Dock?: ComponentType<{ state: ConversationState }>;
   /** Stands in the composer, above the text. */
   Chips?: ComponentType<{ chat: string }>;
   /** Encloses the entries of an answer, to give their cards a context. */
@@ -62,6 +69,8 @@ export interface Feature {
   Below?: ComponentType<{ view: TurnView }>;
   /** Draws the card of a call; null leaves it to the core. A hook: each card calls it at each drawing. */
   useCard?(call: ToolEntry, outline: Outline): Card | null;
+  /** Asks for the reader's decision in its own words; null leaves it to the core. A hook, as `useCard`. */
+  useQuestion?(approval: Approval | undefined): OwnQuestion | null;
   /** Draws the result of a call; null leaves it to the core. */
   result?(call: ToolEntry): Result | null;
 }
@@ -146,6 +155,17 @@ export interface Card {
   body: ReactNode | null;
 }
 
+/** The question of a call that waits for the reader. */
+export interface OwnQuestion {
+  ask: string;
+  /** The consequence of the decision, and all that the reader needs for it. */
+  body: ReactNode;
+  /** The words of each possible answer. */
+  choices: Partial<Record<Decision, string>>;
+  /** The sentence that stands in place of the question after a decision. */
+  decided: Record<Decision, string>;
+}
+
 export interface Result {
   label: string;
   body: ReactNode;
@@ -160,6 +180,12 @@ export function compose(features: readonly Feature[]): void {
 
 export function features(): readonly Feature[] {
   return composed;
+}
+
+/** The question of a feature; null: the core asks. A hook: the features never change, so each drawing calls the same hooks. */
+export function useQuestion(approval: Approval | undefined): OwnQuestion | null {
+  const questions = composed.map((feature) => feature.useQuestion?.(approval));
+  return questions.find(Boolean) ?? null;
 }
 
 /** Settles once the code that draws these turns is there. Without a network they are drawn without it. */

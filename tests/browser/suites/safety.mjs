@@ -161,7 +161,7 @@ function file(name, bytes = 1) {
 }
 
 /** The traces of a script that ran. */
-function harm(page) {
+export function harm(page) {
   return page.evaluate(() => {
     const found = [];
     if (globalThis.__xss !== undefined) found.push("a script ran");

@@ -3,6 +3,7 @@
 
 import { useEffect, useRef, useState } from "react";
 import { en } from "../en";
+import { useQuestion } from "../feature";
 import type { ConversationState } from "../state/conversation";
 import { limitText, noticeOf } from "../turn/status";
 import { answerText, openApprovals, openLimit, type TurnView } from "../turn/view";
@@ -29,13 +30,14 @@ export function Announcer({ exchanges, running }: ConversationState) {
   }, [view, running]);
 
   const asked = view ? openApprovals(view).at(-1) : undefined;
+  const own = useQuestion(asked)?.ask;
   useEffect(() => {
-    if (asked) setWords(en.approval.announced(asked.name));
-  }, [asked?.id]);
+    if (asked) setWords(own ?? en.asked.call(asked.name));
+  }, [asked?.id, own]);
 
   const limit = view ? openLimit(view) : undefined;
   useEffect(() => {
-    if (limit) setWords(en.limit.announced(limitText(limit.reason, limit.limit)));
+    if (limit) setWords(en.asked.limit(limitText(limit.reason, limit.limit)));
   }, [limit?.id]);
 
   return (

@@ -1,31 +1,42 @@
 // A call that the reader must allow before it runs.
 
-import { en } from "../en";
+import { useQuestion } from "../feature";
 import { effectOf, visibly } from "../turn/approval";
+import { turnWords } from "../turn/en";
 import type { Approval } from "../turn/view";
 import { Named } from "./Named";
 import { Choices } from "./Choices";
 
 export function ApprovalCard({ approval }: { approval: Approval }) {
-  const { id, name, args, decision } = approval;
+  const { id, name, args, decision, expiresAt } = approval;
+  const own = useQuestion(approval);
   if (decision !== null) {
     return (
       <p className="approval-decided" data-testid="approval-decided" data-decision={decision}>
-        <Named name={name}>{en.approval.decided[decision](name)}</Named>
+        <Named name={name}>{own?.decided[decision] ?? turnWords.approval.decided[decision](name)}</Named>
       </p>
     );
   }
+  if (own) {
+    return (
+      <section className="approval" data-testid="approval" aria-label={own.ask}>
+        <h3 dir="auto">{own.ask}</h3>
+        {own.body}
+        <Choices id={id} choices={own.choices} expiresAt={expiresAt} />
+      </section>
+    );
+  }
   return (
-    <section className="approval" data-testid="approval" aria-label={en.approval.ask(name)}>
+    <section className="approval" data-testid="approval" aria-label={turnWords.approval.ask(name)}>
       <h3>
-        <Named name={name}>{en.approval.ask(name)}</Named>
+        <Named name={name}>{turnWords.approval.ask(name)}</Named>
       </h3>
       <p data-testid="approval-effect">{effectOf(approval)}</p>
-      <p className="tool-label">{en.approval.arguments}</p>
+      <p className="tool-label">{turnWords.approval.arguments}</p>
       <pre className="tool-result" tabIndex={0} dir="ltr">
         {visibly(JSON.stringify(args, null, 2))}
       </pre>
-      <Choices id={id} choices={en.approval.choices} expiresAt={approval.expiresAt} />
+      <Choices id={id} choices={turnWords.approval.choices} expiresAt={expiresAt} />
     </section>
   );
 }

@@ -1,10 +1,10 @@
 // The tools that the reader allowed for the whole of the open chat, each with a way to withdraw the approval.
 
 import { useEffect } from "react";
-import { en } from "../en";
 import { approvals, withdraw } from "../state/approvals";
 import { conversation } from "../state/page";
 import { useStore } from "../state/store";
+import { turnWords } from "../turn/en";
 import { Disclosure } from "./Disclosure";
 import { focusNext, neighbour } from "./focus";
 import { PagedList } from "./PagedList";
@@ -14,8 +14,8 @@ export function ApprovalsSetting() {
   if (threadId === null) return null;
   return (
     <section className="setting">
-      <h3>{en.approval.title}</h3>
-      <Disclosure label={en.approval.standing}>
+      <h3>{turnWords.approval.title}</h3>
+      <Disclosure label={turnWords.approval.standing}>
         <Allowed key={threadId} />
       </Disclosure>
     </section>
@@ -31,8 +31,8 @@ function Allowed() {
     <div className="setting-list" data-testid="standing-approvals">
       <PagedList
         list={approvals}
-        label={en.approval.standing}
-        none={en.approval.noStanding}
+        label={turnWords.approval.standing}
+        none={turnWords.approval.noStanding}
         row={(approval) => (
           <li key={approval.id} className="row" data-testid="standing-approval">
             <div className="row-words">
@@ -42,14 +42,14 @@ function Allowed() {
               type="button"
               className="link-button"
               data-testid="withdraw-approval"
-              aria-label={en.approval.askAgainFor(approval.id)}
+              aria-label={turnWords.approval.askAgainFor(approval.id)}
               onClick={(event) => {
                 const next = neighbour(event.currentTarget.closest("li"));
                 const around = event.currentTarget.closest("dialog");
                 void withdraw(approval).then(() => focusNext(() => (next ?? around)?.querySelector("button")));
               }}
             >
-              {en.approval.askAgain}
+              {turnWords.approval.askAgain}
             </button>
           </li>
         )}

@@ -1,7 +1,7 @@
 // A call's arguments and its result, or the verdict of a hook, in an open card.
 
-import { en } from "../en";
 import { features } from "../feature";
+import { turnWords } from "../turn/en";
 import { shareText } from "../turn/status";
 import { beginning, DETAIL_CHARS, isDenied, type ToolEntry } from "../turn/view";
 import { argFields } from "./gist";
@@ -13,7 +13,7 @@ export function ToolArgs({ call }: { call: ToolEntry }) {
   return (
     <>
       <Fields call={call} />
-      {typeof call.args === "string" && call.args.endsWith("…") && <Cut words={en.card.argumentsCut} />}
+      {typeof call.args === "string" && call.args.endsWith("…") && <Cut words={turnWords.card.argumentsCut} />}
     </>
   );
 }
@@ -22,7 +22,7 @@ function Fields({ call }: { call: ToolEntry }) {
   const fields = argFields(call.args);
   if (fields === null) return <pre tabIndex={0} dir="auto">{String(call.args)}</pre>;
   const shown = fields.filter(([name]) => !(name === "title" && call.title !== null));
-  if (shown.length === 0) return <p className="tool-none">{en.card.noArguments}</p>;
+  if (shown.length === 0) return <p className="tool-none">{turnWords.card.noArguments}</p>;
   return (
     <dl className="tool-args">
       {shown.map(([name, value]) => (
@@ -49,8 +49,8 @@ export function ToolResult({ call }: { call: ToolEntry }) {
   if (isDenied(call)) {
     return (
       <>
-        <p className="tool-label">{en.card.denied}</p>
-        <p className="tool-none">{en.card.deniedWords}</p>
+        <p className="tool-label">{turnWords.card.denied}</p>
+        <p className="tool-none">{turnWords.card.deniedWords}</p>
       </>
     );
   }
@@ -61,21 +61,21 @@ export function ToolResult({ call }: { call: ToolEntry }) {
       <>
         <p className="tool-label">{drawn.label}</p>
         {drawn.body}
-        {call.isCut && <Cut words={en.card.resultCut} />}
+        {call.isCut && <Cut words={turnWords.card.resultCut} />}
       </>
     );
   }
   return (
     <>
-      <p className="tool-label">{call.status === "error" ? en.card.error : en.card.result}</p>
+      <p className="tool-label">{call.status === "error" ? turnWords.card.error : turnWords.card.result}</p>
       {result === "" ? (
-        <p className="tool-none">{call.status === "error" ? en.card.unfinished : en.card.emptyResult}</p>
+        <p className="tool-none">{call.status === "error" ? turnWords.card.unfinished : turnWords.card.emptyResult}</p>
       ) : (
         <pre className="tool-result" tabIndex={0} dir="auto">
           {shown}
         </pre>
       )}
-      {(call.isCut || shown !== result) && <Cut words={en.card.resultCut} />}
+      {(call.isCut || shown !== result) && <Cut words={turnWords.card.resultCut} />}
     </>
   );
 }
@@ -88,7 +88,7 @@ export function HookVerdict({ call }: { call: ToolEntry }) {
     <>
       {hook?.decision && (
         <p className="tool-none" data-testid="hook-verdict">
-          {!hook.failed ? en.card.hookSaid[hook.decision] : hook.decision === "block" ? failed.block : failed.allow}
+          {!hook.failed ? turnWords.card.hookSaid[hook.decision] : hook.decision === "block" ? failed.block : failed.allow}
         </p>
       )}
       {call.result && <WrittenResult text={call.result} />}

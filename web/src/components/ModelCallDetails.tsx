@@ -1,13 +1,14 @@
 // The figures of one model call: short ones in its lane, all of them below the lanes.
 
 import { en } from "../en";
+import { turnWords } from "../turn/en";
 import { compact, durationText, money } from "../turn/status";
 import type { ModelLane } from "../turn/timeline";
 import type { ModelCall } from "../turn/view";
 
 /** Time to the first byte, tokens and cost, as far as they are known: to see, and to hear. */
 export function figuresOf({ firstByteMs, usage, costUsd, finishReason }: ModelCall): { shown: string; spoken: string } {
-  const { work } = en;
+  const { work } = turnWords;
   const shown: string[] = [];
   const spoken: string[] = [];
   if (firstByteMs !== null) {
@@ -26,11 +27,11 @@ export function figuresOf({ firstByteMs, usage, costUsd, finishReason }: ModelCa
 }
 
 function endOf(finishReason: string | null): string {
-  return finishReason === null ? en.work.stillRuns : (en.work.ends[finishReason] ?? finishReason);
+  return finishReason === null ? turnWords.work.stillRuns : (turnWords.work.ends[finishReason] ?? finishReason);
 }
 
 export function ModelCallDetails({ id, lane: { call, from } }: { id: string; lane: ModelLane }) {
-  const { details, stillRuns } = en.work;
+  const { details, stillRuns } = turnWords.work;
   const { firstByteMs, durationMs, usage, costUsd, finishReason } = call;
   const { unknown, none } = en.common;
   const number = (n: number) => n.toLocaleString("en");

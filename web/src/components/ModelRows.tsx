@@ -2,6 +2,7 @@
 // that failed, which have no lane.
 
 import { en } from "../en";
+import { turnWords } from "../turn/en";
 import { compact, money } from "../turn/status";
 import type { CostSummary } from "../wire";
 
@@ -9,9 +10,9 @@ import type { CostSummary } from "../wire";
 export function ModelRows({ cost }: { cost: CostSummary | null }) {
   const models = Object.entries(cost?.by_model ?? {});
   if (models.length === 0) return null;
-  const { columns } = en.work;
+  const { columns } = turnWords.work;
   return (
-    <div className="models-used" tabIndex={0} role="group" aria-label={en.work.models}>
+    <div className="models-used" tabIndex={0} role="group" aria-label={turnWords.work.models}>
       <table data-testid="model-rows">
         <thead>
           <tr>

@@ -3,8 +3,8 @@
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useId, useRef, useState } from "react";
-import { en } from "../en";
 import { openCards } from "../state/expansion";
+import { turnWords } from "../turn/en";
 import { durationText } from "../turn/status";
 import type { Lane, ModelLane, Timeline, ToolLane } from "../turn/timeline";
 import type { ToolEntry } from "../turn/view";
@@ -56,7 +56,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls, cos
         <span>{durationText(span / 2)}</span>
         <span>{durationText(span)}</span>
       </div>
-      <div ref={scroller} className="timeline-lanes" tabIndex={0} role="region" aria-label={en.work.lanes}>
+      <div ref={scroller} className="timeline-lanes" tabIndex={0} role="region" aria-label={turnWords.work.lanes}>
         <ol style={{ height: `${list.getTotalSize()}px` }}>
           {list.getVirtualItems().map(({ index, key, start }) => {
             const lane = lanes[index];
@@ -103,8 +103,8 @@ function ToolLaneButton({ lane, span, onShow }: { lane: ToolLane; span: number; 
         {call.durationMs !== null && durationText(call.durationMs)}
       </span>
       <span className="visually-hidden">
-        {en.work.lane(durationText(from), durationText(to))}
-        {call.status === "error" && en.work.laneFailed}
+        {turnWords.work.lane(durationText(from), durationText(to))}
+        {call.status === "error" && turnWords.work.laneFailed}
       </span>
     </button>
   );
@@ -138,8 +138,8 @@ function ModelLaneButton({ lane, span, details, open, onToggle }: ModelLaneProps
         {shown}
       </span>
       <span className="visually-hidden">
-        {en.work.lane(durationText(from), durationText(to))}
-        {en.work.modelLane(spoken)}
+        {turnWords.work.lane(durationText(from), durationText(to))}
+        {turnWords.work.modelLane(spoken)}
       </span>
     </button>
   );

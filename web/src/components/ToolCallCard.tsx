@@ -3,10 +3,10 @@
 // A subtask at the root starts open, so that the reader sees its calls. Deeper subtasks and plain calls start folded.
 
 import { memo, useId, type ReactNode } from "react";
-import { en } from "../en";
 import { features, type Card } from "../feature";
 import { useOpen } from "../state/expansion";
 import { callDetails } from "../state/parts";
+import { turnWords } from "../turn/en";
 import { childrenOf, type Outline } from "../turn/outline";
 import { compact, shareText } from "../turn/status";
 import { isDenied, isSubtask, type ToolEntry, type ToolStatus, type TurnEntry } from "../turn/view";
@@ -57,13 +57,13 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
       >
         <StatusMark status={markOf(call, card)} />
         <span className="tool-name" dir="auto" data-code={card ? undefined : call.title === null}>
-          {card?.title ?? call.title ?? (call.hook ? en.card.hook(call.name) : call.name)}
+          {card?.title ?? call.title ?? (call.hook ? turnWords.card.hook(call.name) : call.name)}
         </span>
-        <Gist words={card ? card.gist(open) : call.hook?.decision ? en.card.hookSaid[call.hook.decision] : argsGist(call)} result={open || card ? "" : resultGist(call)} />
+        <Gist words={card ? card.gist(open) : call.hook?.decision ? turnWords.card.hookSaid[call.hook.decision] : argsGist(call)} result={open || card ? "" : resultGist(call)} />
         <span className="tool-meta">
           {card ? card.meta : subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (
-            <span className="tool-tokens">{en.card.tokens(compact(call.usage.input_tokens + call.usage.output_tokens))}</span>
+            <span className="tool-tokens">{turnWords.card.tokens(compact(call.usage.input_tokens + call.usage.output_tokens))}</span>
           )}
           <Elapsed call={call} />
         </span>
@@ -74,7 +74,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
           {card?.body ?? (call.hook ? <Details call={call} type="hook" /> : subtask ? <SubtaskBody call={call} outline={outline} /> : <CallBody call={call} />)}
           {call.decision && call.decision !== "deny" && (
             <p className="tool-none" data-testid="decision">
-              {en.card.decided[call.decision]}
+              {turnWords.card.decided[call.decision]}
             </p>
           )}
         </div>
@@ -107,7 +107,7 @@ function Gist({ words, result }: { words: string; result: string }) {
 function CallBody({ call }: { call: ToolEntry }) {
   return (
     <>
-      <p className="tool-label">{en.card.arguments}</p>
+      <p className="tool-label">{turnWords.card.arguments}</p>
       <Details call={call} type="arguments" />
       <Details call={call} type="result" />
     </>
@@ -128,14 +128,14 @@ function StatusMark({ status }: { status: Mark }) {
       {status === "done" && <CheckIcon />}
       {(status === "error" || status === "denied") && <CloseIcon />}
       {status === "waiting" && <PauseIcon />}
-      <span className="visually-hidden">{en.card.status[status]}: </span>
+      <span className="visually-hidden">{turnWords.card.status[status]}: </span>
     </span>
   );
 }
 
 function Inside({ entries, named }: { entries: readonly TurnEntry[]; named: boolean }) {
   const count = entries.filter((entry) => entry.kind === "tool").length;
-  const words = [named && en.card.subtask, count > 0 && en.card.calls(count)].filter(Boolean);
+  const words = [named && turnWords.card.subtask, count > 0 && turnWords.card.calls(count)].filter(Boolean);
   return <span className="tool-inside">{words.join(", ")}</span>;
 }
 
@@ -149,7 +149,7 @@ export function SubtaskBody({ call, outline, instructions }: Props & { instructi
     call.status === "done" && last?.kind === "text" && last.content.trim() === call.result?.trim();
   return (
     <>
-      <Disclosure label={en.card.instructions}>
+      <Disclosure label={turnWords.card.instructions}>
         {instructions || <Details call={call} type="arguments" />}
       </Disclosure>
       <Entries entries={inside} outline={outline} clamped />

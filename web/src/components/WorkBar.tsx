@@ -1,10 +1,10 @@
 // The bar above an answer that used tools: the number of calls, the timeline, and buttons that open or close all cards.
 
 import { useId, useState } from "react";
-import { en } from "../en";
 import { openCards } from "../state/expansion";
 import { fetchPart } from "../state/page";
 import { timelineView } from "../state/parts";
+import { turnWords } from "../turn/en";
 import { secondsText, durationText } from "../turn/status";
 import { timelineOf } from "../turn/timeline";
 import { callsIn, isSubtask, type TurnView } from "../turn/view";
@@ -27,11 +27,11 @@ export function WorkBar({ view }: { view: TurnView }) {
     <div className="work" data-testid="work">
       <div className="work-bar">
         <p className="work-words">
-          {en.work.calls(calls.length, calls.filter(isSubtask).length)}
+          {turnWords.work.calls(calls.length, calls.filter(isSubtask).length)}
           {timeline && (
             <>
               {" · "}
-              {running && open > 0 ? en.work.running(open, secondsText(runningMs)) : durationText(timeline.span)}
+              {running && open > 0 ? turnWords.work.running(open, secondsText(runningMs)) : durationText(timeline.span)}
             </>
           )}
         </p>
@@ -48,16 +48,16 @@ export function WorkBar({ view }: { view: TurnView }) {
             }}
           >
             <LanesIcon />
-            <span>{en.work.timeline}</span>
+            <span>{turnWords.work.timeline}</span>
           </button>
         )}
         <button type="button" className="work-button" data-testid="expand-all" onClick={() => setAll(true)}>
           <ExpandIcon />
-          <span>{en.work.expandAll}</span>
+          <span>{turnWords.work.expandAll}</span>
         </button>
         <button type="button" className="work-button" data-testid="collapse-all" onClick={() => setAll(false)}>
           <CollapseIcon />
-          <span>{en.work.collapseAll}</span>
+          <span>{turnWords.work.collapseAll}</span>
         </button>
       </div>
       {lanes && timeline && TimelineView && <TimelineView id={panel} timeline={timeline} turnId={turnId} calls={calls} cost={view.cost} />}

@@ -1,7 +1,7 @@
 // A call's arguments: named values of an object, or else plain text. Stored arguments may end in the middle. Where that is
 // in a value of the object, as it mostly is, the others are there, and the beginning of this one.
 
-import { en } from "../en";
+import { turnWords } from "../turn/en";
 import type { ToolEntry } from "../turn/view";
 import { isDenied, isSubtask } from "../turn/view";
 
@@ -44,6 +44,6 @@ export function argsGist(call: ToolEntry): string {
 /** The result in a few words, for a folded card. */
 export function resultGist(call: ToolEntry): string {
   if (isSubtask(call) || call.status === "running") return "";
-  if (isDenied(call)) return en.card.status.denied;
+  if (isDenied(call)) return turnWords.card.status.denied;
   return (call.result ?? "").trim().replace(/\s+/g, " ").slice(0, 120);
 }

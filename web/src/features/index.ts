@@ -8,6 +8,7 @@ import { files } from "./files";
 import { memory } from "./memory";
 import { plans } from "./plans";
 import { projects } from "./projects";
+import { workflows } from "./workflows";
 
 compose([
   files,
@@ -16,4 +17,5 @@ compose([
   projects,
   memory,
   plans,
+  workflows,
 ]);

@@ -62,6 +62,7 @@ export function opened(prepare: () => Promise<unknown> = async () => {}) {
   const told: string[] = [];
   const conversation = new Conversation({
     prepare,
+    read: () => {},
     began: (id) => began.push(id),
     ended: () => {},
     called: () => {},

@@ -5,7 +5,7 @@
 
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort } from "../api/http";
-import { cancelTurn, choosePath, decide, readContent, readOn, readThread, startTurn, type TurnRequest } from "../api/threads";
+import { cancelTurn, choosePath, decide, readContent, readOn, startTurn, type TurnRequest } from "../api/threads";
 import { en } from "../en";
 import { features, preparedFor } from "../feature";
 import { Queue } from "../queue/queue";
@@ -23,7 +23,7 @@ import type { Listener } from "./listener";
 import { Meanwhile, type Outgoing } from "./meanwhile";
 import { EMPTY, type ConversationState } from "./onScreen";
 import { OneByOne } from "./oneByOne";
-import { readExchanges } from "./reading";
+import { readDetails, readExchanges } from "./reading";
 import { continuationOf, requestOf, sends } from "./request";
 import { setModel } from "./settings";
 import { Store } from "./store";
@@ -87,7 +87,7 @@ export class Conversation {
     const { signal } = this.#visit;
     try {
       const details = await this.#readings.run(async () => {
-        const details = await readThread(threadId, signal);
+        const details = await readDetails(threadId, signal, this.listener);
         if ((details.queued ?? 0) > 0 || !this.queue.isEmpty) await this.queue.read();
         if (details.running_turn_id === null && details.last_seq === this.#lastSeq) return details;
         const read = await readExchanges(threadId, signal);
@@ -250,7 +250,7 @@ export class Conversation {
     try {
       // In this order: the messages then have a turn that ends between the two requests.
       const prepared = this.listener.prepare();
-      const details = await readThread(threadId, signal);
+      const details = await readDetails(threadId, signal, this.listener);
       const exchanges = await readExchanges(threadId, signal);
       await Promise.all([prepared, preparedFor(exchanges), details.queued ? this.queue.read() : null]);
       if (signal.aborted) return;

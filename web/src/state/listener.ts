@@ -1,7 +1,11 @@
+import type { ThreadDetail } from "../wire";
+
 /** Learns what happens to chats. */
 export interface Listener {
   /** Loads the code that draws answers, if it can. A chat that is opened waits for it. */
   prepare: () => Promise<unknown>;
+  /** The open chat was read. */
+  read: (details: ThreadDetail) => void;
   began: (threadId: string, content: string) => void;
   ended: (threadId: string) => void;
   /** A tool ended. */

@@ -47,15 +47,22 @@ export const conversation = new Conversation({
   prepare: () => prepare(),
   began: (threadId, content) => {
     if (threadInAddress() === null) for (const choice of choices()) choice.clear(NEW_CHAT);
+    for (const feature of features()) feature.began?.(threadId);
     setAddress(threadId);
     threads.touch(threadId, content);
     tellTabs({ what: "began", threadId });
+  },
+  read: (details) => {
+    for (const feature of features()) feature.read?.(details);
   },
   called: (threadId, tool) => {
     for (const feature of features()) feature.called?.(threadId, tool);
   },
   answered: (threadId) => tellTabs({ what: "answered", threadId }),
-  queued: (threadId) => tellTabs({ what: "queued", threadId }),
+  queued: (threadId) => {
+    for (const feature of features()) feature.began?.(threadId);
+    tellTabs({ what: "queued", threadId });
+  },
   chose: (threadId) => {
     tellTabs({ what: "chose", threadId });
     // A chat may be named after its first message.

@@ -1,13 +1,13 @@
 // Says in one sentence how a call will act, as far as its approval tells: its permission class, its server, path or host.
 
-import { en } from "../en";
+import { turnWords } from "./en";
 import type { Approval } from "./view";
 
 /** The tools of MCP servers: `mcp__SERVER__TOOL`. */
 const OF_SERVER = /^mcp__(.+?)__(.+)$/s;
 
 export function effectOf({ name, args, permissionClass, readOnly, byClient }: Approval): string {
-  const { effects } = en.approval;
+  const { effects } = turnWords.approval;
   const [, server, tool] = OF_SERVER.exec(name) ?? [];
   if (server && tool) return (readOnly ? effects.serverReads : effects.server)(visibly(tool), visibly(server));
   if (byClient) return effects.client;
@@ -51,14 +51,14 @@ export function visibly(text: string): string {
 }
 
 const UNITS = [
-  [86_400_000, en.approval.days],
-  [3_600_000, en.approval.hours],
-  [60_000, en.approval.minutes],
+  [86_400_000, turnWords.approval.days],
+  [3_600_000, turnWords.approval.hours],
+  [60_000, turnWords.approval.minutes],
 ] as const;
 
 /** The time left to decide, in its largest unit; seconds only at the end. */
 export function timeLeft(expiresAt: number, now: number): string {
   const left = Math.max(0, expiresAt - now);
-  const [ms, words] = UNITS.find(([ms]) => left >= ms) ?? [1000, en.approval.seconds];
-  return en.approval.left(words(Math.floor(left / ms)));
+  const [ms, words] = UNITS.find(([ms]) => left >= ms) ?? [1000, turnWords.approval.seconds];
+  return turnWords.approval.left(words(Math.floor(left / ms)));
 }

@@ -1,10 +1,9 @@
-// The words of an answer's calls: approvals, cards, timeline.
+// The words of an answer's calls: approvals, limits, cards, timeline. They come with the code that draws answers.
 
 import { count } from "../count";
 
-export const approval = {
+const approval = {
   ask: (tool: string) => `Allow ${tool} to run?`,
-  announced: (tool: string) => `Allow ${tool} to run? The answer is paused until you decide.`,
   choices: { approve: "Allow once", approve_for_thread: "Allow in this chat", deny: "Deny" },
   decided: {
     approve: (tool: string) => `${tool} was allowed once.`,
@@ -44,12 +43,11 @@ export const approval = {
   askAgainFor: (tool: string) => `Ask again before ${tool} runs`,
 };
 
-export const limit = {
+const limit = {
   ask: (limit: string) => `Allow more than ${limit}?`,
   used: (parts: string[]) => `This answer has reached its limit. Used so far: ${parts.join(", ")}.`,
   gives: (limit: string) => `If you allow it, the answer continues with the same budget once more: up to ${limit}.`,
   times: (n: number) => (n === 1 ? "This is the last time." : `You can allow this ${n} times.`),
-  announced: (limit: string) => `Allow more than ${limit}? The answer is paused until you decide.`,
   choices: { approve: "Allow more", deny: "End here" },
   decided: {
     approve: (limit: string) => `More was allowed: up to ${limit}.`,
@@ -58,7 +56,7 @@ export const limit = {
   },
 };
 
-export const card = {
+const card = {
   status: { running: "running", done: "done", error: "failed", denied: "denied", waiting: "waiting for you" },
   arguments: "Arguments",
   noArguments: "none",
@@ -84,7 +82,7 @@ export const card = {
   tokens: (compact: string) => `${compact} tokens`,
 };
 
-export const work = {
+const work = {
   calls: (calls: number, subtasks: number) =>
     subtasks === 0 ? count(calls, "call") : `${count(calls, "call")}, ${count(subtasks, "subtask")}`,
   running: (calls: number, time: string) => `${calls} running · ${time}`,
@@ -121,3 +119,5 @@ export const work = {
   models: "Models of this answer",
   columns: { model: "Model", calls: "Calls", input: "Tokens in", output: "Tokens out", cost: "Cost" },
 };
+
+export const turnWords = { approval, limit, card, work };

@@ -194,10 +194,13 @@ pub fn text_of(content: &Value) -> String {
     }
 }
 
-/// `… [[fake:MARKER]] …` → `MARKER`. The question of a hook begins with the words of others: there the last one counts,
-/// which is that of the call.
+/// The beginnings of questions about the words of others: a hook's, a verifier's, and that for the notes of a planned step.
+const OF_OTHERS: [&str; 3] = ["<conversation>", "<verified_step>", "<step_of_results>"];
+
+/// `… [[fake:MARKER]] …` → `MARKER`. In a question about the words of others the last one counts, which is that of the
+/// call.
 pub fn marker(text: &str) -> Option<String> {
-    let (_, rest) = match text.starts_with("<conversation>") {
+    let (_, rest) = match OF_OTHERS.iter().any(|beginning| text.starts_with(beginning)) {
         true => text.rsplit_once("[[fake:")?,
         false => text.split_once("[[fake:")?,
     };

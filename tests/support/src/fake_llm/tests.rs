@@ -85,6 +85,20 @@ async fn calls_come_in_pieces_by_index_and_the_step_follows_from_the_history() {
 }
 
 #[tokio::test]
+async fn a_question_about_the_words_of_others_plays_the_script_of_its_last_marker() {
+    let llm = scripted([text("The last one.")]).await;
+    for beginning in ["conversation", "verified_step", "step_of_results"] {
+        let question = format!("<{beginning}>\nWords [[fake:other]]\n</{beginning}>\nThe call [[fake:m]]");
+        let stream = ask(&llm, json!([{ "role": "user", "content": question }])).await.expect(200).await;
+        assert!(stream.text().await.contains("The last one."), "{beginning}");
+    }
+    // The step to plan has the marker; the actions after it are data of the service.
+    let plan = "<planned_step>\nMeasure [[fake:m]]\n</planned_step>\n[[fake:other]]";
+    let stream = ask(&llm, json!([{ "role": "user", "content": plan }])).await.expect(200).await;
+    assert!(stream.text().await.contains("The last one."));
+}
+
+#[tokio::test]
 async fn without_a_key_there_is_no_answer() {
     let llm = scripted([text("4")]).await;
     let url = format!("{}/v1/chat/completions", llm.url());

@@ -1,0 +1,6 @@
+// The chunk that draws sessions and their calls.
+
+export { cardOf } from "./cards";
+export { Chip } from "./Chip";
+export { Docked } from "./Docked";
+export { questionOf } from "./question";
