@@ -64,6 +64,7 @@ pub struct Timers {
     pub messages: Option<u64>,
     pub outbox: Option<u64>,
     pub records: Option<u64>,
+    pub erase: Option<u64>,
 }
 
 /// The work of an alarm, beside taking up a lost turn.
@@ -78,6 +79,8 @@ pub struct Due {
     pub news: Option<DueNews>,
     /// R2 is to take the records of ended turns.
     pub records: bool,
+    /// The thread is to be deleted.
+    pub erase: bool,
 }
 
 /// The news of which D1 is to hear.
@@ -107,6 +110,7 @@ impl Schedule {
                 ("timer", Some("queued")) => timers.queued = at,
                 ("timer", Some("messages")) => timers.messages = at,
                 ("timer", Some("records")) => timers.records = at,
+                ("timer", Some("erase")) => timers.erase = at,
                 ("timer", _) => timers.outbox = at,
                 ("record", _) => schedule.record = at,
                 _ => (schedule.news, schedule.fresh_news) = (at, fresh_at),
@@ -136,6 +140,7 @@ impl Schedule {
             messages: open.is_none() && self.timers.messages.is_some_and(|at| at <= now),
             news: if refused { Some(DueNews::All) } else { fresh.then_some(DueNews::Fresh) },
             records: self.record.is_some_and(|at| at <= now),
+            erase: self.timers.erase.is_some_and(|at| at <= now),
         }
     }
 
@@ -157,7 +162,7 @@ impl Schedule {
         // soon where no run is in memory.
         let again_at = if self.runs() && beat_at > now { beat_at } else { now + WATCH_MS };
         let at = |at: u64| if at <= now { again_at } else { at };
-        [open, messages, news, self.record].into_iter().flatten().map(at).min()
+        [open, messages, news, self.record, self.timers.erase].into_iter().flatten().map(at).min()
     }
 }
 

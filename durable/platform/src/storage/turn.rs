@@ -44,6 +44,8 @@ pub enum Reason {
     Outbox,
     /// R2 has refused a record, and is asked again.
     Records,
+    /// The thread stands in no list, and is deleted.
+    Erase,
 }
 
 impl Reason {
@@ -56,6 +58,7 @@ impl Reason {
             Reason::Messages => "messages",
             Reason::Outbox => "outbox",
             Reason::Records => "records",
+            Reason::Erase => "erase",
         }
     }
 }
