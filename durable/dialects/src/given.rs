@@ -38,6 +38,19 @@ pub fn at<'a>(json: &'a Value, name: &str) -> &'a Value {
     json.get(name).unwrap_or(&Value::Null)
 }
 
+/// An object of these members. `json!` would be several times the code.
+pub fn of_members(members: Vec<(&str, Value)>) -> Value {
+    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// [`of_members`] as JSON is written, of anything that is a `Value`.
+macro_rules! object {
+    ($($name:tt: $value:expr),* $(,)?) => {
+        $crate::given::of_members(vec![$(($name, serde_json::Value::from($value))),*])
+    };
+}
+pub(crate) use object;
+
 /// The object with members of another one.
 pub fn with(mut json: Value, more: Value) -> Value {
     if let (Some(members), Value::Object(more)) = (json.as_object_mut(), more) {

@@ -11,6 +11,7 @@ pub mod openai;
 #[cfg(test)]
 mod recorded;
 
+use crate::given::object;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::protocol::{AnswerForm, BudgetReason, ChunkKind, Dialect, Event, Numbered, Place, Seq};
@@ -73,9 +74,9 @@ const RAISE_LIMIT: &str = "raise_limit";
 
 /// The arguments of [`RAISE_LIMIT`].
 fn raised(reason: BudgetReason, limit: u64, observed: u64, raised_to: u64, grants_left: u32) -> Value {
-    json!({
-        "reason": reason, "limit": limit, "observed": observed, "raisedTo": raised_to, "grantsLeft": grants_left,
-    })
+    object! {
+        "reason": json!(reason), "limit": limit, "observed": observed, "raisedTo": raised_to, "grantsLeft": grants_left,
+    }
 }
 
 /// Whether an event belongs to the root, whose text is the answer's.

@@ -1,12 +1,11 @@
 //! Chat Completions: an answer is one message. The calls that the service carries out have no form in it, and no event
 //! takes text back.
 
-use serde::Serialize;
-use serde_json::{Error, Value, json};
+use serde_json::{Error, Value};
 
 use super::encoder::{Asked, Form, Piece, Turn};
 use super::{CALL, COMPLETION, error};
-use crate::given::with;
+use crate::given::{object, with};
 use wire::protocol::{AnswerForm, ChunkKind, FinishReason};
 
 /// The text of the answer.
@@ -71,11 +70,13 @@ impl Chat {
     }
 
     fn whole(&self, turn: &Turn, message: Value, finish: &str, out: &mut Vec<u8>) -> Result<(), Error> {
-        let body = json!({
-            "id": turn.id(COMPLETION), "object": "chat.completion", "created": turn.created, "model": turn.model,
-            "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": finish }],
+        let choice =
+            object! { "index": 0, "message": message, "logprobs": Value::Null, "finish_reason": finish };
+        let body = object! {
+            "id": turn.id(COMPLETION), "object": "chat.completion", "created": turn.created, "model": &*turn.model,
+            "choices": vec![choice],
             "usage": usage(turn), "metadata": metadata(turn),
-        });
+        };
         serde_json::to_writer(out, &body)
     }
 
@@ -83,19 +84,19 @@ impl Chat {
     fn close(&mut self, turn: &Turn, more: Value, finish: &str, out: &mut Vec<u8>) -> Result<(), Error> {
         if Self::is_whole(turn) {
             let text = Some(self.joined()).filter(|text| !text.is_empty());
-            let message = json!({ "role": "assistant", "content": text, "refusal": null });
+            let message = object! { "role": "assistant", "content": text, "refusal": Value::Null };
             let reasoning = match self.reasoning.is_empty() {
                 true => Value::Null,
-                false => json!({ "reasoning_content": self.reasoning }),
+                false => object! { "reasoning_content": &*self.reasoning },
             };
             return self.whole(turn, with(with(message, reasoning), more), finish, out);
         }
         if more.as_object().is_some_and(|more| !more.is_empty()) {
-            chunk(turn, &more, None, out)?;
+            chunk(turn, more, None, out)?;
         }
-        chunk(turn, &json!({}), Some(finish), out)?;
+        chunk(turn, object! {}, Some(finish), out)?;
         if turn.how.usage {
-            write(turn, &json!([]), Some(&usage(turn)), false, out)?;
+            write(turn, Vec::new(), Some(usage(turn)), false, out)?;
         }
         out.extend_from_slice(b"data: [DONE]\n\n");
         Ok(())
@@ -125,7 +126,9 @@ impl Form for Chat {
     fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
         match Self::is_whole(turn) {
             true => Ok(()),
-            false => chunk(turn, &json!({ "role": "assistant", "content": "", "refusal": null }), None, out),
+            false => {
+                chunk(turn, object! { "role": "assistant", "content": "", "refusal": Value::Null }, None, out)
+            }
         }
     }
 
@@ -190,17 +193,24 @@ impl Form for Chat {
     fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
         let calls: Vec<&Asked> = turn.asked.iter().filter(|asked| asked.by_client).collect();
         if calls.is_empty() {
-            let refusal = json!({ "refusal": refusal(turn) });
+            let refusal = object! { "refusal": refusal(turn) };
             return self.close(turn, refusal, "stop", out);
         }
         let is_whole = Self::is_whole(turn);
         let calls = calls.into_iter().enumerate().map(|(index, Asked { id, name, args, .. })| {
-            let function = json!({ "name": name, "arguments": args.to_string() });
-            let call = json!({ "id": turn.id_of(CALL, id), "type": "function", "function": function });
-            with(call, if is_whole { Value::Null } else { json!({ "index": index }) })
+            let function = object! { "name": &**name, "arguments": args.to_string() };
+            let call = object! { "id": turn.id_of(CALL, id), "type": "function", "function": function };
+            with(
+                call,
+                if is_whole {
+                    Value::Null
+                } else {
+                    object! { "index": index }
+                },
+            )
         });
         let calls: Vec<Value> = calls.collect();
-        self.close(turn, json!({ "tool_calls": calls }), "tool_calls", out)
+        self.close(turn, object! { "tool_calls": calls }, "tool_calls", out)
     }
 
     fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) -> Result<(), Error> {
@@ -213,7 +223,7 @@ impl Form for Chat {
                 return self.fails(turn, 500, stop.unwrap_or(("cancelled", "The turn was stopped.")), out);
             }
         };
-        self.close(turn, json!({}), finish, out)
+        self.close(turn, Value::Null, finish, out)
     }
 
     fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
@@ -242,58 +252,50 @@ fn refusal(turn: &Turn) -> String {
 }
 
 fn metadata(turn: &Turn) -> Value {
-    json!({ "thread_id": turn.thread, "turn_id": turn.turn, "stop": turn.stop.as_ref().map(|(code, _)| code) })
+    let stop = turn.stop.as_ref().map(|(code, _)| code.as_str());
+    object! { "thread_id": &*turn.thread, "turn_id": &*turn.turn, "stop": stop }
 }
 
 fn usage(turn: &Turn) -> Value {
     let usage = &turn.usage;
-    json!({
+    object! {
         "prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens,
         "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": { "cached_tokens": usage.cached_tokens },
-    })
+        "prompt_tokens_details": object! { "cached_tokens": usage.cached_tokens },
+    }
 }
 
 fn delta(turn: &Turn, member: &str, content: &str, out: &mut Vec<u8>) -> Result<(), Error> {
-    chunk(turn, &json!({ member: content }), None, out)
+    chunk(turn, object! { member: content }, None, out)
 }
 
-fn chunk(turn: &Turn, delta: &Value, finish: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let choice = json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]);
+fn chunk(turn: &Turn, delta: Value, finish: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
     let ends = finish.is_some() || delta.get("role").is_some();
-    write(turn, &choice, None, ends, out)
+    let choice = object! { "index": 0, "delta": delta, "logprobs": Value::Null, "finish_reason": finish };
+    write(turn, vec![choice], None, ends, out)
 }
 
 /// Writes a chunk. The first and the last one say to which thread it belongs.
 fn write(
     turn: &Turn,
-    choices: &Value,
-    usage: Option<&Value>,
+    choices: Vec<Value>,
+    usage: Option<Value>,
     has_metadata: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    #[derive(Serialize)]
-    struct Chunk<'a> {
-        id: String,
-        object: &'a str,
-        created: u64,
-        model: &'a str,
-        choices: &'a Value,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        usage: Option<&'a Value>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        metadata: Option<Value>,
-    }
-    out.extend_from_slice(b"data: ");
-    let chunk = Chunk {
-        id: turn.id(COMPLETION),
-        object: "chat.completion.chunk",
-        created: turn.created,
-        model: &turn.model,
-        choices,
-        usage,
-        metadata: has_metadata.then(|| metadata(turn)),
+    let chunk = object! {
+        "id": turn.id(COMPLETION), "object": "chat.completion.chunk", "created": turn.created, "model": &*turn.model,
+        "choices": choices, "usage": usage,
     };
+    let chunk = with(
+        chunk,
+        if has_metadata {
+            object! { "metadata": metadata(turn) }
+        } else {
+            Value::Null
+        },
+    );
+    out.extend_from_slice(b"data: ");
     serde_json::to_writer(&mut *out, &chunk)?;
     out.extend_from_slice(b"\n\n");
     Ok(())

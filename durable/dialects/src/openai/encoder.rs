@@ -144,6 +144,9 @@ impl Encoder {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Written {
         self.over = true;
+        // Many model calls without an answer are a limit, and no failure, to these clients.
+        let is_limit = self.turn.stop.as_ref().is_some_and(|(code, _)| code == "iteration_limit");
+        let reason = if is_limit { FinishReason::Budget } else { reason };
         match self.turn.is_heard() {
             true => self.form.finish(&self.turn, reason, out),
             false => self.form.is_missing(&self.turn, out),

@@ -9,8 +9,10 @@ mod request;
 mod responses;
 mod schema;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use wire::protocol::ApiError;
+
+use crate::given::object;
 
 pub use encoder::Encoder;
 pub use ids::Place;
@@ -39,7 +41,7 @@ pub fn error(status: u16, code: &str, message: &str, param: Option<&str>) -> Val
         500.. => "server_error",
         _ => "invalid_request_error",
     };
-    json!({ "error": { "message": message, "type": kind, "param": param, "code": code } })
+    object! { "error": object! { "message": message, "type": kind, "param": param, "code": code } }
 }
 
 #[cfg(test)]

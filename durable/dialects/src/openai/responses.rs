@@ -7,13 +7,17 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Error, Value, json};
+use serde_json::{Error, Value};
 
 use super::encoder::{Asked, Form, Piece, Turn};
 use super::{CALL, QUESTION, RESPONSE, SERVER, error};
-use crate::given::{at, with};
+use crate::given::{at, object, with};
 use wire::protocol::{AnswerForm, ChunkKind, FinishReason};
 
+/// The members of an answer that are always the same.
+const ALWAYS: &str = r#"{"object": "response", "error": null, "incomplete_details": null, "instructions": null,
+    "parallel_tool_calls": true, "store": true, "temperature": null, "text": {"format": {"type": "text"}},
+    "tool_choice": "auto", "tools": [], "top_p": null, "truncation": "disabled"}"#;
 /// How many events one of ours may become before their numbers move on to the next one's.
 const SPACING: u64 = 16;
 
@@ -54,14 +58,13 @@ impl Text {
 
     fn item(&self, status: &str) -> Value {
         let id = self.id();
+        let content = if self.text.is_empty() { Vec::new() } else { vec![self.content()] };
         match self.kind {
             ChunkKind::Text => {
-                let content = if self.text.is_empty() { json!([]) } else { json!([self.content()]) };
-                json!({ "type": "message", "id": id, "role": "assistant", "status": status, "content": content })
+                object! { "type": "message", "id": id, "role": "assistant", "status": status, "content": content }
             }
             ChunkKind::Reasoning => {
-                let summary = if self.text.is_empty() { json!([]) } else { json!([self.content()]) };
-                json!({ "type": "reasoning", "id": id, "status": status, "summary": summary })
+                object! { "type": "reasoning", "id": id, "status": status, "summary": content }
             }
         }
     }
@@ -69,9 +72,10 @@ impl Text {
     fn content(&self) -> Value {
         match self.kind {
             ChunkKind::Text => {
-                json!({ "type": "output_text", "text": self.text, "annotations": [], "logprobs": [] })
+                let none = Vec::<Value>::new;
+                object! { "type": "output_text", "text": &*self.text, "annotations": none(), "logprobs": none() }
             }
-            ChunkKind::Reasoning => json!({ "type": "summary_text", "text": self.text }),
+            ChunkKind::Reasoning => object! { "type": "summary_text", "text": &*self.text },
         }
     }
 
@@ -97,9 +101,9 @@ impl Text {
 
     fn data(&self, member: &str, value: Value) -> Value {
         let [.., index] = self.names();
-        let data = json!({ "item_id": self.id(), "output_index": self.index, index: 0, member: value });
+        let data = object! { "item_id": self.id(), "output_index": self.index, index: 0, member: value };
         match self.kind == ChunkKind::Text && member != "part" {
-            true => with(data, json!({ "logprobs": [] })),
+            true => with(data, object! { "logprobs": Vec::<Value>::new() }),
             false => data,
         }
     }
@@ -116,7 +120,7 @@ impl Responses {
         if turn.how.form != AnswerForm::Stream || (is_known && !is_last) {
             return Ok(());
         }
-        let data = with(data, json!({ "type": kind, "sequence_number": number }));
+        let data = with(data, object! { "type": kind, "sequence_number": number });
         out.extend_from_slice(b"event: ");
         out.extend_from_slice(kind.as_bytes());
         out.extend_from_slice(b"\ndata: ");
@@ -139,13 +143,18 @@ impl Responses {
     ) -> Result<usize, Error> {
         let index = self.items.len();
         self.items.push(Item { item: None, model_call: model_call.to_owned() });
-        self.tell(turn, "response.output_item.added", json!({ "output_index": index, "item": item }), out)?;
+        self.tell(
+            turn,
+            "response.output_item.added",
+            object! { "output_index": index, "item": item.clone() },
+            out,
+        )?;
         Ok(index)
     }
 
     /// An item is complete.
     fn done(&mut self, turn: &Turn, index: usize, item: Value, out: &mut Vec<u8>) -> Written {
-        let data = json!({ "output_index": index, "item": item });
+        let data = object! { "output_index": index, "item": item.clone() };
         if let Some(place) = self.items.get_mut(index) {
             place.item = Some(item);
         }
@@ -166,7 +175,7 @@ impl Responses {
     fn close_text(&mut self, turn: &Turn, text: &Text, status: &str, out: &mut Vec<u8>) -> Written {
         let [_, _, done, part_done, _] = text.names();
         if !text.text.is_empty() {
-            self.tell(turn, done, text.data("text", json!(text.text)), out)?;
+            self.tell(turn, done, text.data("text", Value::from(&*text.text)), out)?;
             self.tell(turn, part_done, text.data("part", text.content()), out)?;
         }
         self.done(turn, text.index, text.item(status), out)
@@ -175,7 +184,7 @@ impl Responses {
     /// The calls that have not ended are incomplete in this answer.
     fn leave_calls(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
         for (_, (index, item)) in std::mem::take(&mut self.calls) {
-            self.done(turn, index, with(item, json!({ "status": "incomplete" })), out)?;
+            self.done(turn, index, with(item, object! { "status": "incomplete" }), out)?;
         }
         Ok(())
     }
@@ -190,21 +199,19 @@ impl Responses {
         let is_over = !matches!(status, "in_progress" | "queued");
         let before = turn.segment.checked_sub(1);
         let before = before.map(|segment| super::ids::of_answer(RESPONSE, &turn.thread, &turn.turn, segment));
-        let usage = json!({
+        let usage = object! {
             "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
             "total_tokens": usage.input_tokens + usage.output_tokens,
-            "input_tokens_details": { "cached_tokens": usage.cached_tokens },
-            "output_tokens_details": { "reasoning_tokens": 0 },
-        });
-        let answer = json!({
-            "id": turn.id(RESPONSE), "object": "response", "created_at": turn.created, "status": status,
-            "background": turn.how.background, "error": null, "incomplete_details": null, "instructions": null,
-            "metadata": { "thread_id": turn.thread, "turn_id": turn.turn }, "model": turn.model, "output": output,
-            "parallel_tool_calls": true, "previous_response_id": before, "store": true, "temperature": null,
-            "text": { "format": { "type": "text" } }, "tool_choice": "auto", "tools": [], "top_p": null,
-            "truncation": "disabled", "usage": if is_over { usage } else { Value::Null },
-        });
-        with(answer, more)
+            "input_tokens_details": object! { "cached_tokens": usage.cached_tokens },
+            "output_tokens_details": object! { "reasoning_tokens": 0 },
+        };
+        let answer = object! {
+            "id": turn.id(RESPONSE), "created_at": turn.created, "status": status, "model": &*turn.model,
+            "background": turn.how.background, "previous_response_id": before, "output": output,
+            "metadata": object! { "thread_id": &*turn.thread, "turn_id": &*turn.turn },
+            "usage": if is_over { usage } else { Value::Null },
+        };
+        with(with(wire::json::from_str(ALWAYS).unwrap_or_default(), answer), more)
     }
 
     /// The end of the answer.
@@ -219,7 +226,7 @@ impl Responses {
             "failed" => "response.failed",
             _ => "response.incomplete",
         };
-        self.event(turn, kind, json!({ "response": answer }), true, out)
+        self.event(turn, kind, object! { "response": answer }, true, out)
     }
 
     fn asks_one(&mut self, turn: &Turn, asked: &Asked, out: &mut Vec<u8>) -> Written {
@@ -227,31 +234,32 @@ impl Responses {
         let arguments = args.to_string();
         if !by_client {
             let id = turn.id_of(QUESTION, id);
-            let item = json!({
-                "type": "mcp_approval_request", "id": id, "server_label": SERVER, "name": name, "arguments": arguments,
-            });
+            let item = object! {
+                "type": "mcp_approval_request", "id": id, "server_label": SERVER, "name": &**name, "arguments": arguments,
+            };
             let index = self.add(turn, &item, "", out)?;
             return self.done(turn, index, item, out);
         }
         let (item_id, call_id) = (format!("fc_{id}"), turn.id_of(CALL, id));
-        let item = json!({
-            "type": "function_call", "id": item_id, "call_id": call_id, "name": name, "arguments": "",
+        let item = object! {
+            "type": "function_call", "id": &*item_id, "call_id": call_id, "name": &**name, "arguments": "",
             "status": "in_progress",
-        });
+        };
         let index = self.add(turn, &item, "", out)?;
-        let data = |member: &str| json!({ "item_id": item_id, "output_index": index, member: arguments });
+        let data =
+            |member: &str| object! { "item_id": &*item_id, "output_index": index, member: &*arguments };
         self.tell(turn, "response.function_call_arguments.delta", data("delta"), out)?;
-        let done = with(data("arguments"), json!({ "name": name }));
+        let done = with(data("arguments"), object! { "name": &**name });
         self.tell(turn, "response.function_call_arguments.done", done, out)?;
-        self.done(turn, index, with(item, json!({ "arguments": arguments, "status": "completed" })), out)
+        self.done(turn, index, with(item, object! { "arguments": &*arguments, "status": "completed" }), out)
     }
 }
 
 impl Form for Responses {
     fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
         for kind in ["response.created", "response.in_progress"] {
-            let answer = self.answer(turn, "in_progress", json!({}));
-            self.tell(turn, kind, json!({ "response": answer }), out)?;
+            let answer = self.answer(turn, "in_progress", Value::Null);
+            self.tell(turn, kind, object! { "response": answer }, out)?;
         }
         Ok(())
     }
@@ -274,7 +282,7 @@ impl Form for Responses {
         if !content.is_empty() {
             text.text.push_str(content);
             let [_, delta, ..] = text.names();
-            self.tell(turn, delta, text.data("delta", json!(content)), out)?;
+            self.tell(turn, delta, text.data("delta", Value::from(content)), out)?;
         }
         if done {
             return self.close_text(turn, &text, "completed", out);
@@ -297,12 +305,12 @@ impl Form for Responses {
         (id, name, args): (&str, &str, &Value),
         out: &mut Vec<u8>,
     ) -> Written {
-        let item = json!({
+        let item = object! {
             "type": "mcp_call", "id": format!("mcp_{id}"), "server_label": SERVER, "name": name,
-            "arguments": args.to_string(), "status": "in_progress", "output": null, "error": null,
-        });
+            "arguments": args.to_string(), "status": "in_progress", "output": Value::Null, "error": Value::Null,
+        };
         let index = self.add(turn, &item, "", out)?;
-        let data = json!({ "item_id": at(&item, "id"), "output_index": index });
+        let data = object! { "item_id": at(&item, "id").clone(), "output_index": index };
         self.calls.insert(id.to_owned(), (index, item));
         self.tell(turn, "response.mcp_call.in_progress", data, out)
     }
@@ -323,8 +331,8 @@ impl Form for Responses {
             true => ("error", "failed", "response.mcp_call.failed"),
             false => ("output", "completed", "response.mcp_call.completed"),
         };
-        let item = with(item, json!({ member: result, "status": status }));
-        self.tell(turn, kind, json!({ "item_id": at(&item, "id"), "output_index": index }), out)?;
+        let item = with(item, object! { member: result, "status": status });
+        self.tell(turn, kind, object! { "item_id": at(&item, "id").clone(), "output_index": index }, out)?;
         self.done(turn, index, item, out)
     }
 
@@ -335,22 +343,22 @@ impl Form for Responses {
         for asked in &turn.asked {
             self.asks_one(turn, asked, out)?;
         }
-        self.over(turn, "completed", json!({}), out)
+        self.over(turn, "completed", Value::Null, out)
     }
 
     fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) -> Written {
         let is_whole = reason == FinishReason::Stop;
         self.close(turn, None, if is_whole { "completed" } else { "incomplete" }, out)?;
         self.leave_calls(turn, out)?;
-        let reached = |reason: &str| json!({ "incomplete_details": { "reason": reason } });
+        let reached = |reason: &str| object! { "incomplete_details": object! { "reason": reason } };
         let (status, more) = match reason {
-            FinishReason::Stop => ("completed", json!({})),
+            FinishReason::Stop => ("completed", Value::Null),
             FinishReason::Length | FinishReason::Budget => ("incomplete", reached("max_output_tokens")),
             FinishReason::ContentFilter => ("incomplete", reached("content_filter")),
-            FinishReason::Cancelled => ("cancelled", json!({})),
+            FinishReason::Cancelled => ("cancelled", Value::Null),
             FinishReason::Interrupted | FinishReason::Error => {
                 let message = turn.stop.as_ref().map_or("The turn was lost.", |(_, message)| message);
-                ("failed", json!({ "error": { "code": "server_error", "message": message } }))
+                ("failed", object! { "error": object! { "code": "server_error", "message": message } })
             }
         };
         self.over(turn, status, more, out)
@@ -361,7 +369,7 @@ impl Form for Responses {
         match turn.how.form {
             AnswerForm::Stream => Ok(()),
             AnswerForm::Whole | AnswerForm::Now => {
-                serde_json::to_writer(out, &self.answer(turn, "in_progress", json!({})))
+                serde_json::to_writer(out, &self.answer(turn, "in_progress", Value::Null))
             }
         }
     }
@@ -372,7 +380,13 @@ impl Form for Responses {
             self.status = 404;
             return serde_json::to_writer(out, &error(404, code, message, None));
         }
-        self.event(turn, "error", json!({ "code": code, "message": message, "param": null }), true, out)
+        self.event(
+            turn,
+            "error",
+            object! { "code": code, "message": message, "param": Value::Null },
+            true,
+            out,
+        )
     }
 
     fn status(&self) -> u16 {

@@ -116,7 +116,7 @@ fn d1_hears_of_the_usage_of_an_unlisted_thread_alone() {
     let told: Vec<_> = outbox().into_iter().filter_map(Outgoing::unlisted).collect();
     let all = statements(&told).unwrap();
     let about = |table: &str| all.iter().any(|statement| statement.sql.contains(&format!("INTO {table} ")));
-    assert!(about("llm_usage") && about("tool_usage"));
+    assert!(about("tool_usage"));
     assert!(!about("threads") && !about("messages") && !about("plans"));
 }
 
