@@ -2,11 +2,10 @@
 
 use dialects::openai::{self, Sent, Wants};
 use engine::toolbelt::client;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 use wire::protocol::{
-    AnswerForm, ApiError, Dialect, ErrorCode, OpenAi, OpenAiApi, Owner, Problem, ThreadCommand,
-    ThreadEnvelope,
+    AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
 };
 use worker::web_sys::Response;
 
@@ -118,16 +117,14 @@ pub async fn told(answer: Answer) -> Answer {
             let kept = ["retry-after"].into_iter();
             let kept = kept.filter_map(|name| Some((name, headers.get(name).ok().flatten()?)));
             let headers = kept.collect();
-            let problem = object::read::<Problem>(&response).await;
-            let problem = problem.unwrap_or_else(|_| {
-                ApiError::new(ErrorCode::Internal, "the service failed; try again later").problem()
-            });
-            Answer::Ours(error(&problem, headers))
+            let problem = object::read::<Value>(&response).await.unwrap_or_default();
+            Answer::Ours(error(response.status(), &problem, headers))
         }
-        Answer::Ours(reply) => match reply.body.as_deref().map(wire::json::from_slice::<Problem>) {
-            Some(Ok(problem)) if reply.status >= 400 => Answer::Ours(error(&problem, reply.headers)),
-            _ => Answer::Ours(reply),
-        },
+        Answer::Ours(reply) if reply.status >= 400 => {
+            let problem = reply.body.as_deref().map(wire::json::from_slice::<Value>);
+            let problem = problem.and_then(Result::ok).unwrap_or_default();
+            Answer::Ours(error(reply.status, &problem, reply.headers))
+        }
         answer => answer,
     }
 }
@@ -138,9 +135,10 @@ fn is_problem(response: &Response) -> bool {
 }
 
 /// The reply that a problem is to these clients.
-fn error(problem: &Problem, headers: Vec<(&'static str, String)>) -> Reply {
-    let Problem { status, code, detail, field, .. } = problem;
-    let mut reply = Reply::json(*status, &openai::error(*status, code, detail, field.as_deref()));
+fn error(status: u16, problem: &Value, headers: Vec<(&'static str, String)>) -> Reply {
+    let member = |name: &str| problem.get(name).and_then(Value::as_str);
+    let (code, detail) = (member("code").unwrap_or_default(), member("detail").unwrap_or_default());
+    let mut reply = Reply::json(status, &openai::error(status, code, detail, member("field")));
     reply.headers.extend(headers.into_iter().filter(|(name, _)| *name != "content-type"));
     reply
 }

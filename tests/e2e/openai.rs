@@ -333,7 +333,9 @@ async fn another_users_responses_are_not_there() {
     );
     // The owner's own: a turn and a segment that do not exist.
     let id = response["id"].as_str().expect("an id").to_owned();
-    for wrong in [format!("{id}7"), id.replace(&id[40..60], "00000000000000000000"), "resp_1".to_owned()] {
+    let (thread, _) = id.split_at("resp_".len() + 32);
+    let other_turn = format!("{thread}{}0", "0".repeat(32));
+    for wrong in [format!("{id}7"), other_turn, "resp_1".to_owned()] {
         let missing = case.client.get(&format!("/v1/responses/{wrong}")).await.expect(404).await.json().await;
         assert!(missing["error"]["message"].is_string(), "{missing}");
     }

@@ -21,11 +21,11 @@ impl Thread {
     /// it is pruned, summarised and read like any. D1 does not hear of these turns: a search does not find them.
     pub fn import(&self, ask: &Ask<'_>) -> Result<ThreadMeta, ApiError> {
         let (now, numbers) = (self.clock.now_ms(), self.numbers()?);
-        let first = ask.history.first().map(words).unwrap_or_default();
+        let first = ask.history.first().map(String::as_str).unwrap_or_default();
         let thread = ThreadMeta {
             owner: ask.owner.clone(),
             thread_id: ask.thread_id.to_string(),
-            title: title(&first),
+            title: title(first),
             created_at: now,
             request_seq: None,
         };
@@ -42,7 +42,7 @@ impl Thread {
         Ok(thread)
     }
 
-    fn import_round(&self, round: &[Message], rows: (Seq, Seq), now: u64) -> Result<(), StoreError> {
+    fn import_round(&self, round: &[String], rows: (Seq, Seq), now: u64) -> Result<(), StoreError> {
         let turn = TurnRow {
             turn_id: new_id(now),
             status: TurnStatus::Done,
@@ -55,13 +55,14 @@ impl Thread {
         };
         self.store.insert_turn(&turn, None, now)?;
         self.store.finish_turn(&turn.turn_id, rows.1)?;
-        for (message, row) in round.iter().zip([rows.0, rows.1]) {
-            let is_answer = matches!(message, Message::Assistant { .. });
+        let history: Vec<Message> = round.iter().enumerate().map(message).collect();
+        for ((index, text), row) in round.iter().enumerate().zip([rows.0, rows.1]) {
+            let is_answer = index > 0;
             let stored = StoredMessage {
                 id: if is_answer { turn.assistant_message_id.clone() } else { new_id(now) },
                 turn_id: turn.turn_id.clone(),
                 role: if is_answer { Role::Assistant } else { Role::User },
-                content: words(message),
+                content: text.clone(),
                 created_at: now,
                 finish_reason: is_answer.then_some(FinishReason::Stop),
                 stop: None,
@@ -69,7 +70,7 @@ impl Thread {
                 execution_tree: None,
                 parts: Vec::new(),
             };
-            self.store.insert_message(row, &stored, is_answer.then_some(round))?;
+            self.store.insert_message(row, &stored, is_answer.then_some(&history))?;
         }
         Ok(())
     }
@@ -98,9 +99,10 @@ impl Thread {
     }
 }
 
-fn words(message: &Message) -> String {
-    match message {
-        Message::User { content } => content.text().into_owned(),
-        Message::Assistant { content, .. } | Message::Tool { content, .. } => content.clone(),
+/// A text of a round, as the model sees it: the question first.
+fn message((index, text): (usize, &String)) -> Message {
+    match index {
+        0 => Message::User { content: text.clone().into() },
+        _ => Message::Assistant { content: text.clone(), tool_calls: Vec::new(), raw: None },
     }
 }

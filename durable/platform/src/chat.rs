@@ -12,7 +12,6 @@ use crate::storage::StoreError;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
-use wire::model::Message;
 use wire::protocol::{ApiError, ChatRequest, Dialect, Owner, Visitor};
 
 use super::admission::{Admission, Looked, Manner, Step};
@@ -34,8 +33,8 @@ pub struct Ask<'a> {
     pub manner: Manner,
     /// The form of the stream, where it is not ours.
     pub dialect: Option<Dialect>,
-    /// The conversation before the message, for a new thread.
-    pub history: &'a [Message],
+    /// The conversation before the message, for a new thread: questions and answers in turn.
+    pub history: &'a [String],
     /// Whether a new thread stands in no list and is deleted a day after its last message.
     pub unlisted: bool,
 }

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::ids::{self, Place};
 use super::{CALL, QUESTION};
 use crate::given::{Part, at, bounded, text};
-use wire::model::Message;
 use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
 
 /// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
@@ -37,10 +36,10 @@ pub fn kind(part: &Part) -> Kind {
     }
 }
 
-/// The conversation before a message, read from its end: texts alone, in turns of a question and an answer.
+/// The conversation before a message, read from its end: texts alone, a question and an answer in turn.
 pub fn history(
     earlier: impl Iterator<Item = Result<(usize, Part), ApiError>>,
-) -> Result<(Vec<Message>, bool), ApiError> {
+) -> Result<(Vec<String>, bool), ApiError> {
     // Whose text it is, newest first. Neighbours of one author are one message.
     let (mut texts, mut chars, mut has_instructions) = (Vec::<(bool, String)>::new(), 0, false);
     for message in earlier {
@@ -69,12 +68,10 @@ pub fn history(
     if texts.last().is_some_and(|(is_user, _)| !is_user) {
         texts.pop();
     }
-    let texts = texts.into_iter().skip_while(|(is_user, _)| *is_user).collect::<Vec<_>>();
-    let message = |(is_user, text): (bool, String)| match is_user {
-        true => Message::User { content: Content::Text(text) },
-        false => Message::Assistant { content: text, tool_calls: Vec::new(), raw: None },
-    };
-    Ok((texts.into_iter().rev().map(message).collect(), has_instructions))
+    let answered = texts.into_iter().skip_while(|(is_user, _)| *is_user);
+    let mut texts: Vec<String> = answered.map(|(_, text)| text).collect();
+    texts.reverse();
+    Ok((texts, has_instructions))
 }
 
 /// The text of a content: a text, or the texts of its parts.

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use super::ids::Place;
 use super::messages::{Kind, answer, content, history, kind};
 use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, at, named};
-use wire::model::Message;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
     OpenAiApi, read_body,
@@ -56,7 +55,7 @@ pub struct Sent {
 #[derive(Debug)]
 pub enum Wants {
     /// A turn. `after`: the answer that it follows.
-    Turn { request: Box<ChatRequest>, after: Option<Place>, history: Vec<Message> },
+    Turn { request: Box<ChatRequest>, after: Option<Place>, history: Vec<String> },
     /// To answer calls of an answer, and read the next one.
     Answers { answers: Vec<GivenAnswer>, place: Place },
 }
@@ -258,7 +257,7 @@ impl Body<'_> {
         Ok((turn, has_instructions || instructed))
     }
 
-    fn turn(&self, content: Content, at: &str, history: Vec<Message>) -> Result<Wants, ApiError> {
+    fn turn(&self, content: Content, at: &str, history: Vec<String>) -> Result<Wants, ApiError> {
         let request = ChatRequest {
             content,
             if_running: Some(IfRunning::Supersede),

@@ -6,7 +6,6 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::{AgentDump, ApiError, ChatRequest, Decision, Dialect, ErrorCode, GivenAnswer, Hook, Seq};
-use crate::model::Message;
 
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
@@ -212,9 +211,10 @@ pub enum ThreadCommand {
         /// client of a dialect knows the answer before its question, and not the question that it replaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follows: Option<Uuid>,
-        /// The conversation before the message, as the client brings it. A new thread imports it; any other one has its own.
+        /// The conversation before the message, as the client brings it: questions and answers in turn. A new thread imports
+        /// it; any other one has its own.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        history: Vec<Message>,
+        history: Vec<String>,
         /// Whether a new thread stands in no list, and is deleted a day after its last message.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unlisted: bool,

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::*;
-use crate::model::Message;
 
 fn envelope(command: ThreadCommand) -> ThreadEnvelope {
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
@@ -47,15 +46,13 @@ fn brought() -> ThreadCommand {
     };
     let (api, form) = (OpenAiApi::ChatCompletions, AnswerForm::Whole);
     let how = OpenAi { api, form, usage: true, background: false, segment: 0, after: None };
-    let question = Message::User { content: "Before".into() };
-    let answer = Message::Assistant { content: "Yes.".to_owned(), tool_calls: Vec::new(), raw: None };
     ThreadCommand::Chat {
         turn_id,
         request,
         visitor,
         dialect: Some(Dialect::OpenAi(how)),
         follows: None,
-        history: vec![question, answer],
+        history: vec!["Before".to_owned(), "Yes.".to_owned()],
         unlisted: true,
     }
 }
