@@ -119,6 +119,8 @@ impl Call {
 pub enum Answer {
     Ours(Reply),
     Object(Response),
+    /// The same, with the value of a `Warning`.
+    Warned(Response, String),
 }
 
 impl From<Reply> for Answer {

@@ -12,8 +12,13 @@ pub const FETCH_SITE: &str = "sec-fetch-site";
 /// Chromium remembers a preflight for at most two hours.
 const PREFLIGHT_SECONDS: &str = "7200";
 
+/// The headers that pages of other origins may send, those of OpenAI's library among them.
+const ALLOWED: &str = "authorization, content-type, idempotency-key, last-event-id, x-stainless-arch, \
+    x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, \
+    x-stainless-poll-helper, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, \
+    x-stainless-timeout, x-thread-id";
 /// The headers of answers that pages of other origins may read, beside those that CORS always allows.
-const EXPOSED: &str = "allow, retry-after, www-authenticate";
+const EXPOSED: &str = "allow, retry-after, warning, www-authenticate";
 
 /// The origins that are allowed beside the service's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,7 +89,7 @@ pub fn cors(own: Option<&str>, origin: &str, allowed: &AllowedOrigins) -> Vec<(&
 pub fn preflight(allow: &str) -> [(&'static str, String); 3] {
     [
         ("access-control-allow-methods", allow.to_owned()),
-        ("access-control-allow-headers", "authorization, content-type, last-event-id".to_owned()),
+        ("access-control-allow-headers", ALLOWED.to_owned()),
         ("access-control-max-age", PREFLIGHT_SECONDS.to_owned()),
     ]
 }

@@ -80,6 +80,16 @@ pub fn after(query: &str, last_event_id: Option<&str>) -> Result<u64, ApiError> 
     Ok(in_header.or(in_query).unwrap_or(0))
 }
 
+/// Whether a response is wanted as a `stream`, and the event that it is `starting_after`.
+pub fn response(query: &str) -> Result<(bool, Option<u64>), ApiError> {
+    let after = value(query, "starting_after").map(|text| event(&text, "starting_after")).transpose()?;
+    match value(query, "stream").as_deref() {
+        None | Some("false") => Ok((false, after)),
+        Some("true") => Ok((true, after)),
+        Some(_) => Err(ApiError::field("stream", "expected true or false")),
+    }
+}
+
 fn event(text: &str, field: &str) -> Result<u64, ApiError> {
     match digits(text) {
         Some(seq) if seq <= MAX_SEQ => Ok(seq),
@@ -99,7 +109,7 @@ fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Page, after, all_versions, name, page, wanted};
+    use super::{MAX_SEQ, Page, after, all_versions, name, page, response, wanted};
 
     #[test]
     fn limit_and_cursor_are_read() {
@@ -159,6 +169,23 @@ mod tests {
         assert!(name(&whole).is_ok());
         for query in ["", "name=", "name=%20", "name=a%0Ab", "name=a%00b", &more] {
             assert_eq!(name(query).unwrap_err().field.as_deref(), Some("name"), "{query}");
+        }
+    }
+
+    // Issue 22
+    #[test]
+    fn a_response_may_be_streamed_after_an_event() {
+        for (query, expected) in [
+            ("", Ok((false, None))),
+            ("stream=&starting_after=", Ok((false, None))),
+            ("stream=true&starting_after=0", Ok((true, Some(0)))),
+            ("stream=false&include[]=x&starting_after=9007199254740991", Ok((false, Some(MAX_SEQ)))),
+            ("starting_after=9007199254740992", Err("starting_after")),
+            ("starting_after=x", Err("starting_after")),
+            ("stream=1", Err("stream")),
+        ] {
+            let found = response(query).map_err(|error| error.field.unwrap_or_default());
+            assert_eq!(found, expected.map_err(str::to_owned), "{query}");
         }
     }
 

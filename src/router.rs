@@ -16,6 +16,9 @@ pub use table::RecordsRoute;
 pub use table::WorkflowsRoute;
 pub use table::{Method, Route, Row, TABLE};
 
+/// Where the routes of OpenAI's clients are. Their errors have a form of their own.
+pub const OPENAI: &str = "/v1/";
+
 /// Where a request goes.
 pub enum Found<'a> {
     /// The route, and its row.

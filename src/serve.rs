@@ -19,7 +19,7 @@ use crate::origin;
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::router::{self, Found};
-use crate::routes;
+use crate::routes::{self, openai};
 use crate::settings::Settings;
 
 thread_local! {
@@ -52,10 +52,15 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
         }
         Answer::Ours(failure.reply())
     });
-    let cors = call.cors();
+    let answer = if path.starts_with(router::OPENAI) { openai::told(answer).await } else { answer };
+    let mut cors = call.cors();
     match answer {
         Answer::Ours(reply) => ours(reply, &cors, method == "HEAD"),
         Answer::Object(response) => objects(response, &cors, method == "HEAD"),
+        Answer::Warned(response, warning) => {
+            cors.push(("warning", warning));
+            objects(response, &cors, method == "HEAD")
+        }
     }
 }
 

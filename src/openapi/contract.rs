@@ -7,7 +7,7 @@ use wire::protocol::{ErrorCode, Problem};
 use super::document::Types;
 use crate::auth::scope::Access;
 use crate::body::{Body, DocumentType, JsonType};
-use crate::router::Row;
+use crate::router::{OPENAI, Row};
 
 /// Makes the schema of a type.
 type Shape = fn(&mut SchemaGenerator) -> Schema;
@@ -19,6 +19,8 @@ pub struct Contract {
     parameters: Vec<Value>,
     answers: Vec<(u16, Answer)>,
     refusals: Vec<ErrorCode>,
+    /// Whether its errors have the form of another service.
+    is_foreign: bool,
 }
 
 /// A parameter of OpenAPI, still without `in`.
@@ -37,6 +39,8 @@ pub enum Content {
     Events,
     /// The events of another service.
     Foreign,
+    /// The same, or JSON of another service.
+    ForeignJson,
     /// JSON, a value a line.
     #[cfg(feature = "records")]
     Lines,
@@ -50,7 +54,8 @@ impl Contract {
     pub fn of(row: &Row) -> Self {
         let Row { access, body, .. } = *row;
         let (parameters, answers) = (Vec::new(), Vec::new());
-        let contract = Contract { access, body, parameters, answers, refusals: Vec::new() };
+        let is_foreign = row.path.starts_with(OPENAI);
+        let contract = Contract { access, body, parameters, answers, refusals: Vec::new(), is_foreign };
         let contract =
             contract.refuses(&[ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::Internal]);
         let contract = contract.refuses(refusals_of_access(access)).refuses(refusals_of_body(body));
@@ -94,6 +99,12 @@ impl Contract {
     /// Events.
     pub fn streams(self) -> Self {
         self.answers(200, "The events, as they come.", Some(Content::Events))
+    }
+
+    /// JSON of another service, or its events.
+    pub fn answers_in_a_dialect(self) -> Self {
+        let what = "The answer, or the events of the client's own protocol, as they come.";
+        self.answers(200, what, Some(Content::ForeignJson)).with_header(200, "Warning", warning())
     }
 
     /// The events of a dialect.
@@ -156,7 +167,7 @@ impl Contract {
         refusals.sort_by_key(|code| (code.status(), code.as_str()));
         refusals.dedup();
         for same in refusals.chunk_by(|one, other| one.status() == other.status()) {
-            responses[same[0].status().to_string()] = types.problem(same);
+            responses[same[0].status().to_string()] = types.problem(same, self.is_foreign);
         }
         responses
     }
@@ -192,6 +203,11 @@ fn content(content: Content, types: &mut SchemaGenerator) -> Value {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
         #[cfg(feature = "records")]
         Content::Lines => json!({ "application/x-ndjson": {} }),
+        Content::ForeignJson => {
+            let mut both = self::content(Content::Foreign, types);
+            both["application/json"] = json!({ "schema": { "type": "object" } });
+            both
+        }
         Content::Foreign => {
             let schema = json!({ "type": "object", "properties": { "data": { "type": "string" } }, "required": ["data"] });
             json!({ "text/event-stream": { "schema": schema } })
@@ -248,8 +264,8 @@ fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
     Some(json!({ "required": required, "content": content }))
 }
 
-/// A problem with one of these codes, which share a status.
-pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
+/// A problem with one of these codes, which share a status; `is_foreign`: in the form of OpenAI's errors.
+pub fn problem(codes: &[ErrorCode], is_foreign: bool, types: &mut SchemaGenerator) -> Value {
     let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let status = codes[0].status();
     let titles: Vec<String> =
@@ -260,6 +276,18 @@ pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
         "description": titles.join("\n"),
         "content": { "application/problem+json": { "schema": schema } },
     });
+    if is_foreign {
+        let text = json!({ "type": ["string", "null"] });
+        let members = json!({
+            "message": { "type": "string" }, "type": { "type": "string" }, "param": text,
+            "code": { "enum": names },
+        });
+        let error = json!({
+            "type": "object", "properties": members, "required": ["message", "type", "param", "code"],
+        });
+        let schema = json!({ "type": "object", "properties": { "error": error }, "required": ["error"] });
+        response["content"] = json!({ "application/json": { "schema": schema } });
+    }
     match status {
         401 => {
             response["headers"] =
@@ -274,4 +302,8 @@ pub fn problem(codes: &[ErrorCode], types: &mut SchemaGenerator) -> Value {
 /// A header that its answer always has.
 pub fn header(description: &str, kind: &str) -> Value {
     json!({ "description": description, "required": true, "schema": { "type": kind } })
+}
+
+fn warning() -> Value {
+    json!({ "description": "The members of the body that the service ignores.", "schema": { "type": "string" } })
 }

@@ -47,9 +47,10 @@ impl Types {
     }
 
     /// A reference to the problem with one of these codes, which share a status.
-    pub fn problem(&mut self, codes: &[ErrorCode]) -> Value {
-        let name = codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(".");
-        let problem = problem(codes, &mut self.given);
+    pub fn problem(&mut self, codes: &[ErrorCode], is_foreign: bool) -> Value {
+        let names = codes.iter().map(|code| code.as_str());
+        let name = is_foreign.then_some("v1").into_iter().chain(names).collect::<Vec<_>>().join(".");
+        let problem = problem(codes, is_foreign, &mut self.given);
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
         self.problems.insert(name, problem);
         reference

@@ -58,6 +58,20 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .gives_nothing("No turn runs.")
             .refuses(&[E::TooManyStreams, E::TurnOnHold]),
         Route::AiSdkCancel { .. } => row.in_thread().gives::<Cancelled>(200),
+        Route::OpenAiModels => row.gives::<Value>(200),
+        Route::ChatCompletion | Route::CreateResponse => {
+            row.answers_in_a_dialect().refuses_turns().refuses(&[E::NotWaiting, E::MessageNotFound])
+        }
+        Route::Response { .. } => row
+            .in_thread()
+            .query(Parameter::new("stream", "`true`: the events.", json!({ "type": "string", "enum": ["true", "false", ""] })))
+            .query(Parameter::new("starting_after", "The number of the last event that the client has.", event_number()))
+            .answers_in_a_dialect()
+            .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]),
+        Route::CancelResponse { .. } => row
+            .in_thread()
+            .gives::<Value>(200)
+            .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]),
         Route::Models => row.gives::<ModelList<'_>>(200),
         Route::Threads => row
             .pages()
@@ -136,6 +150,10 @@ fn path_parameter(name: &str) -> Parameter {
         "chat" => {
             let schema = json!({ "type": "string", "minLength": 1, "maxLength": 256 });
             Parameter::path(name, "The client's own id of the chat.", schema)
+        }
+        "response" => {
+            let schema = json!({ "type": "string", "pattern": "^resp_[0-9a-f]{64}[0-9]{1,9}$" });
+            Parameter::path(name, "The response's id.", schema)
         }
         "turn" => id("The turn's id."),
         "memory" => id("The memory's id."),

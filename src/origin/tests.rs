@@ -55,7 +55,7 @@ fn only_allowed_origins_may_read_answers() {
         [
             ("access-control-allow-origin", "https://app.example.com".to_owned()),
             ("access-control-allow-credentials", "true".to_owned()),
-            ("access-control-expose-headers", "allow, retry-after, www-authenticate".to_owned()),
+            ("access-control-expose-headers", "allow, retry-after, warning, www-authenticate".to_owned()),
             ("vary", "Origin".to_owned()),
         ]
     );

@@ -2,6 +2,7 @@
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
 use dialects::ai_sdk::ChatBody;
+use dialects::openai::{CompletionBody, ResponseBody};
 use wire::protocol::{
     AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
     ThreadChange, ToolResult,
@@ -150,6 +151,17 @@ routes! {
     /// Stops the running turn of a chat of the AI SDK, and waits for its end. The client's own stop only closes its
     /// connection.
     Delete "/api/ai-sdk/chat/{}/stream" => AiSdkCancel(chat), Needs(Write), Nothing;
+    /// Lists the models that a request of OpenAI's clients may name.
+    Get "/v1/models" => OpenAiModels, Needs(Read), Nothing;
+    /// Answers a chat of OpenAI's Chat Completions: the newest message of the user, or calls that wait for an answer. A new
+    /// thread imports the conversation before it.
+    Post "/v1/chat/completions" => ChatCompletion, Needs(Write), json_of::<CompletionBody>(MAX_CHAT_BYTES);
+    /// Creates a response of OpenAI's Responses: the part of a turn up to its end, or up to a call that waits.
+    Post "/v1/responses" => CreateResponse, Needs(Write), json_of::<ResponseBody>(MAX_CHAT_BYTES);
+    /// Returns a response as it is now, or streams its events.
+    Get "/v1/responses/{}" => Response(response), Needs(Read), Nothing;
+    /// Stops the turn of a response, waits for its end, and returns the response.
+    Post "/v1/responses/{}/cancel" => CancelResponse(response), Needs(Write), Nothing;
     /// Lists the models that a request may name.
     Get "/api/models" => Models, Needs(Read), Nothing;
     /// Lists the user's threads: the pinned ones, then the others, each newest first; all of them, or those that contain a

@@ -51,6 +51,11 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", "/api/ai-sdk/chat", Route::AiSdkChat),
         ("GET", "/api/ai-sdk/chat/a%2Fb/stream", Route::AiSdkStream { chat: "a%2Fb" }),
         ("DELETE", "/api/ai-sdk/chat/c/stream", Route::AiSdkCancel { chat: "c" }),
+        ("GET", "/v1/models", Route::OpenAiModels),
+        ("POST", "/v1/chat/completions", Route::ChatCompletion),
+        ("POST", "/v1/responses", Route::CreateResponse),
+        ("GET", "/v1/responses/resp_1", Route::Response { response: "resp_1" }),
+        ("POST", "/v1/responses/resp_1/cancel", Route::CancelResponse { response: "resp_1" }),
         ("GET", "/api/models", Route::Models),
         ("GET", "/api/threads", Route::Threads),
         ("GET", &thread, Route::Thread { id }),
@@ -105,6 +110,25 @@ fn every_route_is_found_by_its_method_and_path() {
     }
     let all: BTreeSet<_> = TABLE.iter().map(|row| row.name).collect();
     assert_eq!(found, all, "give each route a row here");
+}
+
+// Issue 22
+#[test]
+fn the_worker_answers_each_path_of_the_table_before_the_page_does() {
+    let configuration = include_str!("../../wrangler.toml");
+    let lists: Vec<&str> =
+        configuration.lines().filter_map(|line| line.strip_prefix("run_worker_first = ")).collect();
+    assert_eq!(lists.len(), 2, "the deployment of the repository, and that of production");
+    for list in lists {
+        let patterns: Vec<String> = serde_json::from_str(list).unwrap();
+        for row in TABLE {
+            let covers = |pattern: &String| match pattern.strip_suffix('*') {
+                Some(prefix) => row.path.starts_with(prefix),
+                None => pattern == row.path,
+            };
+            assert!(patterns.iter().any(covers), "{} is not in {list}", row.path);
+        }
+    }
 }
 
 #[cfg(feature = "files")]
@@ -276,7 +300,7 @@ fn every_method_but_get_needs_a_known_origin() {
 #[test]
 fn a_form_of_another_site_cannot_cancel() {
     let wary = TABLE.iter().filter(|row| row.refuses_forms()).map(|row| row.name);
-    assert_eq!(wary.collect::<Vec<_>>(), ["Cancel"]);
+    assert_eq!(wary.collect::<Vec<_>>(), ["CancelResponse", "Cancel"]);
 }
 
 /// Each path has as many places for parameters as its route has names for them.

@@ -19,7 +19,7 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
     let command = match wants {
         Wants::Answers { answers, read } => {
             let (turn_id, read) = read.unzip();
-            ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read }
+            ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read, stop: false }
         }
         Wants::Turn { request, same, follows } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
@@ -28,7 +28,8 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
             let visitor = chat::visitor(call, &owner);
-            ThreadCommand::Chat { turn_id, request, visitor, dialect: Some(DIALECT), follows }
+            let (dialect, history, unlisted) = (Some(DIALECT), Vec::new(), false);
+            ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted }
         }
     };
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
@@ -44,7 +45,7 @@ pub async fn ask(call: &Call, owner: Owner, chat: &str, command: ThreadCommand) 
 
 /// `GET /api/ai-sdk/chat/{chat}/stream`: the running turn from its start.
 pub fn replay() -> ThreadCommand {
-    ThreadCommand::Speak { dialect: DIALECT, answers: Vec::new(), turn_id: None, read: None }
+    ThreadCommand::Speak { dialect: DIALECT, answers: Vec::new(), turn_id: None, read: None, stop: false }
 }
 
 /// The refusal of a tool, with the member's name in this body.

@@ -15,6 +15,7 @@ mod keys;
 mod knowledge;
 mod models;
 mod object;
+pub mod openai;
 mod openapi;
 #[cfg(feature = "projects")]
 mod projects;
@@ -35,7 +36,7 @@ use std::mem::take;
 use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use wire::protocol::{AgentDump, NewHook, QueueChange, QueuedChange, ThreadCommand};
+use wire::protocol::{AgentDump, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
 
 use self::credentials::Caller;
 use crate::auth::scope::Access;
@@ -79,6 +80,19 @@ fn answering<'a>(
         }
         Route::AiSdkCancel { chat } => {
             ai_sdk::ask(call, caller.owner()?, chat, ThreadCommand::Cancel).boxed_local()
+        }
+        Route::OpenAiModels => ready(openai::models(call)).boxed_local(),
+        Route::ChatCompletion => {
+            openai::create(call, caller.owner()?, body, OpenAiApi::ChatCompletions).boxed_local()
+        }
+        Route::CreateResponse => {
+            openai::create(call, caller.owner()?, body, OpenAiApi::Responses).boxed_local()
+        }
+        Route::Response { response } => {
+            openai::response(call, caller.owner()?, response, false).boxed_local()
+        }
+        Route::CancelResponse { response } => {
+            openai::response(call, caller.owner()?, response, true).boxed_local()
         }
         Route::Models => ready(models::list(call)).boxed_local(),
         Route::Threads => threads::list(call, caller.owner()?).boxed_local(),

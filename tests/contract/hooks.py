@@ -32,6 +32,7 @@ BEYOND_SCHEMAS = [
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("AiSdkChat", r"(messages|tools)(\[\d+\].*)?", "the newest message must be one to answer, and a tool must be one of ours"),
     ("AiSdkChat", r"model|browser_context\.tab_count", "as of Chat"),
+    ("ChatCompletion|CreateResponse", r"(messages|input|tools)(\[\d+\].*)?|model|previous_response_id|metadata\.thread_id", "as of AiSdkChat; and an answer must be there"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
     ("Chat", r"workflow_id", "a target needs its workflow"),
@@ -182,6 +183,14 @@ def with_session():
     return known | {"session": started["session_id"], "id": started["thread_id"], "token": started["continue_token"]}
 
 
+def with_response(steps=({"text": ["Hello."]},), **body):
+    """A response of OpenAI's Responses whose turn plays these steps."""
+    name = f"contract-{next(NUMBERS)}"
+    requests.post(f"{FAKE}/_fake/scripts", json={name: {"steps": list(steps)}}, timeout=30).raise_for_status()
+    answer = post("/v1/responses", {"input": f"Hello [[fake:{name}]]", **body})
+    return {"response": answer.json()["id"]}
+
+
 def everything():
     return with_workspace() | with_document() | with_file() | {"approval": "ui_erase", "hook": "guard"}
 
@@ -203,6 +212,8 @@ def queued():
 # The data of each operation: made once, or each time where the operation uses it up.
 ONCE = {}
 MAKE = {
+    "Response": with_response,
+    "CancelResponse": with_response,
     "AiSdkStream": with_waiting_chat,
     "AiSdkCancel": with_waiting_chat,
     "DeleteThread": thread,
@@ -281,6 +292,10 @@ def before_call(context, case, kwargs):
         case.query["q"] = "hello"
     if name == "AiSdkChat" and isinstance(case.body, dict) and DICE.random() < 0.5:
         case.body["messages"] = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": " "}]}]
+    if name == "ChatCompletion" and isinstance(case.body, dict) and DICE.random() < 0.5:
+        case.body["messages"] = [{"role": "user", "content": "Hello"}]
+    if name == "CreateResponse" and isinstance(case.body, dict) and DICE.random() < 0.5:
+        case.body["input"] = "Hello"
     if name == "ToolResults" and isinstance(case.body, dict):
         case.body["tool_call_id"] = known["call"]
     if name == "ContinueSession" and isinstance(case.body, dict) and DICE.random() < 0.5:
@@ -292,7 +307,8 @@ def what_the_schema_allows_is_accepted(ctx, response, case):
     try:
         return positive_data_acceptance(ctx, response, case)
     except RejectedPositiveData:
-        field = response.json().get("field") or ""
+        problem = response.json()
+        field = problem.get("field") or problem.get("error", {}).get("param") or ""
         name = case.operation.definition.raw["operationId"]
         if response.status_code == 400 and any(
             re.fullmatch(operation, name) and re.fullmatch(member, field) for operation, member, _ in BEYOND_SCHEMAS
@@ -307,6 +323,10 @@ def events_are_what_the_document_says(ctx, response, case):
         return None
     if "x-vercel-ai-ui-message-stream" in response.headers:
         assert response.content.endswith(b"data: [DONE]\n\n"), "a stream without its end"
+        return None
+    if case.operation.path.startswith("/v1/"):
+        data = [line[6:] for line in response.content.decode().split("\n") if line.startswith("data: ")]
+        assert data and all(line == "[DONE]" or json.loads(line) for line in data), "a stream without events"
         return None
     schemas = case.operation.schema.raw_schema["components"]["schemas"]
     event = {**schemas["Numbered"], "components": {"schemas": schemas}}

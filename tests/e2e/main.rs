@@ -41,6 +41,7 @@ mod mcp;
 mod memory;
 mod models;
 mod on_hold;
+mod openai;
 mod parked;
 mod pins;
 mod plans;

@@ -96,6 +96,12 @@ async fn no_user_costs_more_than_their_quota() {
     // Another thread, another turn: the day's quota of this user alone is used up.
     let body = json!({ "content": case.said("Hello", "") });
     refused(&case.client, &body, "quota_exceeded").await;
+    // The same as OpenAI's clients read it. Issue 22
+    let body = json!({ "input": case.said("Hello", "") });
+    let reply = case.client.post("/v1/responses", &body).await.expect(429).await;
+    assert!(reply.header("retry-after").parse::<u64>().is_ok_and(|seconds| seconds <= 86_400));
+    let error = reply.json().await["error"].clone();
+    assert_eq!((&error["type"], &error["code"]), (&json!("rate_limit_error"), &json!("quota_exceeded")));
     let other = somebody().await;
     other.script("", [text("Hi.").using(1, 0, 1)]).await;
     other.chat("Hello").await;

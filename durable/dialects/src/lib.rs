@@ -5,9 +5,16 @@
 //! limits and order of events as our own wire.
 
 pub mod ai_sdk;
+mod given;
+mod names;
+pub mod openai;
+#[cfg(test)]
+mod recorded;
 
+use crate::given::object;
 use serde::Deserialize;
-use wire::protocol::{ChunkKind, Dialect, Event, Numbered, Place, Seq};
+use serde_json::{Value, json};
+use wire::protocol::{AnswerForm, BudgetReason, ChunkKind, Dialect, Event, Numbered, Place, Seq};
 use wire::sse::{SseDecoder, SseError, SseEvent};
 
 /// The longest event, in bytes. The log's own limit is the platform's row of 2 MB; a list of messages in place of a
@@ -46,20 +53,53 @@ impl std::fmt::Display for Broken {
     }
 }
 
+/// The name and the value of a header.
+pub type Header = (&'static str, &'static str);
+
+/// Writes the events of a turn in a dialect.
+pub trait Encode {
+    /// Writes the frames of the next event.
+    fn encode(&mut self, numbered: &Numbered, now_ms: u64, out: &mut Vec<u8>) -> serde_json::Result<()>;
+    /// Our stream is over. A turn that waits for the client has the end of its answer for now; any other one that has not
+    /// ended was cut off.
+    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> serde_json::Result<()>;
+    /// Whether the answer has ended. Later events write nothing.
+    fn is_over(&self) -> bool;
+    /// The status and the header of the answer. Those of JSON are known once it is over.
+    fn head(&self) -> (u16, Header);
+}
+
+/// The tool that a question about the turn's budget looks like, so that a client asks a person as it does for any tool.
+const RAISE_LIMIT: &str = "raise_limit";
+
+/// The arguments of [`RAISE_LIMIT`].
+fn raised(reason: BudgetReason, limit: u64, observed: u64, raised_to: u64, grants_left: u32) -> Value {
+    object! {
+        "reason": json!(reason), "limit": limit, "observed": observed, "raisedTo": raised_to, "grantsLeft": grants_left,
+    }
+}
+
+/// Whether an event belongs to the root, whose text is the answer's.
+fn is_root(place: &Place) -> bool {
+    place.depth == 0 && place.parent_id.is_none()
+}
+
 /// Our stream of one turn, written in a dialect.
 pub struct Translation {
     decoder: SseDecoder,
-    encoder: ai_sdk::Encoder,
+    encoder: Box<dyn Encode>,
+    form: AnswerForm,
     is_parked: bool,
 }
 
 impl Translation {
     /// The turn from its first event on, for a client that has read it up to `known`.
     pub fn new(dialect: Dialect, known: Seq) -> Self {
-        let encoder = match dialect {
-            Dialect::AiSdk => ai_sdk::Encoder::new(known),
+        let encoder: Box<dyn Encode> = match dialect {
+            Dialect::AiSdk => Box::new(ai_sdk::Encoder::new(known)),
+            Dialect::OpenAi(how) => Box::new(openai::Encoder::new(how)),
         };
-        Translation { decoder: SseDecoder::new(MAX_EVENT), encoder, is_parked: false }
+        Translation { decoder: SseDecoder::new(MAX_EVENT), encoder, form: dialect.form(), is_parked: false }
     }
 
     /// Translates the next bytes of our stream.
@@ -68,7 +108,7 @@ impl Translation {
         self.decoder
             .feed(bytes, |event| Ok::<_, Broken>(encoder.encode(&numbered(&event)?, now_ms, out)?))?;
         self.is_parked = bytes.ends_with(PARKED);
-        if out.is_empty() && bytes.ends_with(HEARTBEAT) {
+        if out.is_empty() && self.form == AnswerForm::Stream && bytes.ends_with(HEARTBEAT) {
             out.extend_from_slice(HEARTBEAT);
         }
         Ok(())
@@ -79,12 +119,17 @@ impl Translation {
         Ok(self.encoder.end(self.is_parked, out)?)
     }
 
-    /// The header of a stream in this dialect.
-    pub fn header(&self) -> (&'static str, &'static str) {
-        ai_sdk::HEADER
+    /// How the client gets the answer.
+    pub fn form(&self) -> AnswerForm {
+        self.form
     }
 
-    /// Whether the client has the end of the turn.
+    /// The status and the header of the answer. Those of JSON are known once it is over.
+    pub fn head(&self) -> (u16, Header) {
+        self.encoder.head()
+    }
+
+    /// Whether the client has the end of the answer.
     pub fn is_over(&self) -> bool {
         self.encoder.is_over()
     }

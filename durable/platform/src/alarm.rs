@@ -60,6 +60,10 @@ impl Thread {
         if due.notices {
             telling::spawn(self);
         }
+        if due.erase {
+            let thread = Rc::clone(self);
+            self.state.wait_until(async move { thread.erase().await });
+        }
         if due.records {
             let thread = Rc::clone(self);
             self.state.wait_until(async move { thread.send_records(true).await });
@@ -200,7 +204,10 @@ impl Thread {
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
         let rows = rows?;
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
-        let rows: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
+        let mut rows: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
+        if self.store.timer(Reason::Erase)?.is_some() {
+            rows = rows.into_iter().filter_map(Outgoing::unlisted).collect();
+        }
         // The quotas, R2 and D1 are told even if one of them fails: news that arrive twice change nothing.
         let telling = join5(
             tell::tell(&self.env, &rows),

@@ -33,6 +33,10 @@ pub struct Ask<'a> {
     pub manner: Manner,
     /// The form of the stream, where it is not ours.
     pub dialect: Option<Dialect>,
+    /// The conversation before the message, for a new thread: questions and answers in turn.
+    pub history: &'a [String],
+    /// Whether a new thread stands in no list and is deleted a day after its last message.
+    pub unlisted: bool,
 }
 
 /// The outcome of an admitted request.
@@ -54,18 +58,18 @@ impl Thread {
         }
         let Admitted::Turn(turn) = answer? else { return accepted(&self.store.queue()?) };
         let after = turn.seq_first.saturating_sub(1);
-        let respond = |reader| match ask.dialect {
+        let respond = async |reader| match ask.dialect {
             None => stream_response(reader),
-            Some(dialect) => self.spoken(dialect, reader, 0),
+            Some(dialect) => self.spoken(dialect, reader, 0).await,
         };
         let Some(live) = self.live(&turn.turn_id)? else {
             let Some(through) = turn.seq_last else { return Err(on_hold(&turn, self.clock.now_ms())) };
-            return respond(self.reader(slot, Source::Stored { through }, after));
+            return respond(self.reader(slot, Source::Stored { through }, after)).await;
         };
         let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
         match ask.request.cancel_on_disconnect {
-            Some(true) => respond(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))),
-            _ => respond(reader),
+            Some(true) => respond(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))).await,
+            _ => respond(reader).await,
         }
     }
 
@@ -229,7 +233,8 @@ struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {
-        let Some(thread) = self.0.upgrade().filter(|_| !self.1.is_over()) else { return };
+        let goes_on = !self.1.is_over() && self.1.parked_at().is_none();
+        let Some(thread) = self.0.upgrade().filter(|_| goes_on) else { return };
         // A run that took the turn up later has its own log and its own readers.
         let Some(run) = thread.run().filter(|run| Rc::ptr_eq(&run.live, &self.1)) else { return };
         if let Err(error) = run.turn.stop(TurnStop::Cancelled) {

@@ -30,6 +30,8 @@ mod agents;
 #[cfg(target_arch = "wasm32")]
 mod alarm;
 #[cfg(target_arch = "wasm32")]
+mod brought;
+#[cfg(target_arch = "wasm32")]
 mod chat;
 #[cfg(target_arch = "wasm32")]
 pub mod clock;

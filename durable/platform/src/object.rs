@@ -71,17 +71,19 @@ impl DurableObject for ThreadObject {
 async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
     let ThreadEnvelope { owner, thread_id, command } = envelope;
     match command {
-        ThreadCommand::Chat { turn_id, mut request, visitor, dialect, follows } => {
+        ThreadCommand::Chat { turn_id, mut request, visitor, dialect, follows, history, unlisted } => {
             let visitor = visitor.as_ref();
             let manner = Manner::of(&request);
             if let Some(follows) = follows {
-                request.replaces_message_id = thread.replaced(&owner, follows)?;
+                request.replaces_message_id = thread.replaced(&owner, dialect, follows)?;
             }
             let request = &request;
-            thread.chat(Ask { owner: &owner, visitor, thread_id, turn_id, request, manner, dialect }).await
+            let (owner, history) = (&owner, history.as_slice());
+            let ask = Ask { owner, visitor, thread_id, turn_id, request, manner, dialect, history, unlisted };
+            thread.chat(ask).await
         }
-        ThreadCommand::Speak { dialect, answers, turn_id, read } => {
-            thread.speak(&owner, dialect, answers, turn_id.zip(read))
+        ThreadCommand::Speak { dialect, answers, turn_id, read, stop } => {
+            thread.speak(&owner, dialect, answers, turn_id.zip(read), stop).await
         }
         ThreadCommand::Detail => thread.detail(&owner),
         ThreadCommand::Messages { limit, cursor, all } => {

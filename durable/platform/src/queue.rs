@@ -208,8 +208,10 @@ impl Thread {
         let started = match read(&row) {
             Ok(Queued { request, visitor }) => {
                 let (visitor, request) = (visitor.as_ref(), &request);
-                let (manner, dialect) = (Manner::Next, None);
-                let ask = Ask { owner: &owner, visitor, thread_id, turn_id, request, manner, dialect };
+                let (manner, dialect, history, unlisted) = (Manner::Next, None, &[], false);
+                let owner = &owner;
+                let ask =
+                    Ask { owner, visitor, thread_id, turn_id, request, manner, dialect, history, unlisted };
                 self.started(&ask).await.map(drop)
             }
             Err(error) => Err(error),

@@ -117,6 +117,11 @@ impl Reader {
         Reader { patience_ms: 0, ..self }
     }
 
+    /// Reads what is stored up to this number, and ends.
+    pub fn up_to(self, through: Seq) -> Self {
+        Reader { source: Source::Stored { through }, ..self }
+    }
+
     /// Drops `guard` when the reader is dropped.
     pub fn guarded_by(mut self, guard: impl std::any::Any) -> Self {
         self.guards.push(Box::new(guard));

@@ -9,11 +9,11 @@ use worker::{Response, ResponseBody, ResponseBuilder};
 
 use crate::storage::StoreError;
 use engine::ports::{Clock, LogError};
-use wire::protocol::{ApiError, ErrorCode};
+use wire::protocol::{AnswerForm, ApiError, ErrorCode};
 
 use super::headers::ALWAYS;
 use super::reader::Reader;
-use super::translated::translated;
+use super::translated::{collected, translated};
 
 fn builder(status: u16) -> worker::Result<ResponseBuilder> {
     let response = ResponseBuilder::new().with_status(status);
@@ -71,13 +71,22 @@ pub fn stream_response(reader: Reader) -> Result<Response, ApiError> {
     events().and_then(|response| response.from_stream(writes)).map_err(|error| internal(&error))
 }
 
-/// A reader's events in a dialect.
-pub fn translated_response(
+/// A reader's events in a dialect: as they come, or as JSON once they are complete.
+pub async fn translated_response(
     reader: Reader,
     translation: Translation,
     clock: Rc<dyn Clock>,
 ) -> Result<Response, ApiError> {
-    let (name, value) = translation.header();
+    if translation.form() != AnswerForm::Stream {
+        let collected = collected(reader.into_stream(), translation, clock).await;
+        let (status, (name, value), body) = collected.map_err(|error| internal(&error))?;
+        return builder(status)
+            .and_then(|response| response.with_header("content-type", "application/json"))
+            .and_then(|response| response.with_header(name, value))
+            .map(|response| response.fixed(body))
+            .map_err(|error| internal(&error));
+    }
+    let (_, (name, value)) = translation.head();
     let writes = translated(reader.into_stream(), translation, clock).map_err(|error| {
         worker::console_error!("{error}");
         worker::Error::RustError("the event log could not be translated".to_owned())

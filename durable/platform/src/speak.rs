@@ -9,7 +9,7 @@ use worker::Response;
 use crate::storage::path::NO_TURN;
 use engine::journal::Answer;
 use engine::turn::Receipt;
-use wire::protocol::{ApiError, Awaited, Decision, Dialect, ErrorCode, GivenAnswer, Owner, Seq};
+use wire::protocol::{AnswerForm, ApiError, Awaited, Decision, Dialect, ErrorCode, GivenAnswer, Owner, Seq};
 
 use super::reader::{Reader, Source};
 use super::respond::{internal, no_content, translated_response};
@@ -19,44 +19,63 @@ use super::thread::Thread;
 impl Thread {
     /// A turn in a dialect, for a client that has read it up to `known`. Such a client answers a parked turn once its stream
     /// has ended. A turn that was answered and waits for its place mostly has it at once.
-    pub fn spoken(&self, dialect: Dialect, reader: Reader, known: Seq) -> Result<Response, ApiError> {
-        let reader = if self.is_queued()? { reader } else { reader.leaving_at_once() };
-        translated_response(reader, Translation::new(dialect, known), Rc::clone(&self.clock))
+    pub async fn spoken(&self, dialect: Dialect, reader: Reader, known: Seq) -> Result<Response, ApiError> {
+        let reader = match dialect.form() {
+            AnswerForm::Now => reader.up_to(self.store.last_seq()?),
+            AnswerForm::Stream | AnswerForm::Whole if self.is_queued()? => reader,
+            AnswerForm::Stream | AnswerForm::Whole => reader.leaving_at_once(),
+        };
+        translated_response(reader, Translation::new(dialect, known), Rc::clone(&self.clock)).await
     }
 
-    /// Takes the answers that calls wait for, and streams the rest of the turn. Without answers it streams the open turn from
-    /// its start; 204 where there is none.
-    pub fn speak(
+    /// Takes the answers that calls wait for, and streams the rest of the turn. Without answers it streams the turn that is
+    /// named from its start, or the open one; 204 where none is open. `stop`: stops the turn first.
+    pub async fn speak(
         self: &Rc<Self>,
         owner: &Owner,
         dialect: Dialect,
         answers: Vec<GivenAnswer>,
         read: Option<(String, Seq)>,
+        stop: bool,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
         let slot = self.admit_reader()?;
+        if stop
+            && self
+                .store
+                .open_turn()?
+                .is_some_and(|turn| read.as_ref().is_some_and(|(id, _)| *id == turn.turn_id))
+        {
+            self.cancel(owner).await?;
+        }
         let (gives, before) = (!answers.is_empty(), self.store.last_seq()?);
         for answer in answers {
             self.take(answer)?;
         }
         let turn = match &read {
-            // The answers may be late: then the client reads how the turn ended.
-            Some((turn_id, _)) if gives => self.store.turn(turn_id)?,
-            _ => self.store.open_turn()?,
+            // Answers may be late: then the client reads how the turn ended.
+            Some((turn_id, _)) => self.store.turn(turn_id)?,
+            None => self.store.open_turn()?,
         };
         let not_waiting = || ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer");
-        let Some(turn) = turn else { return if gives { Err(not_waiting()) } else { no_content() } };
+        let Some(turn) = turn else {
+            return match (gives, read) {
+                (true, _) => Err(not_waiting()),
+                (false, Some(_)) => Err(no_response()),
+                (false, None) => no_content(),
+            };
+        };
         let known = if gives { read.map_or(before, |(_, seq)| seq.min(before)) } else { 0 };
         let after = turn.seq_first.saturating_sub(1);
         if let Some(live) = self.live(&turn.turn_id)? {
-            return self.spoken(dialect, self.reader(slot, Source::Live(live), after), known);
+            return self.spoken(dialect, self.reader(slot, Source::Live(live), after), known).await;
         }
         match turn.seq_last {
             None => Err(on_hold(&turn, self.clock.now_ms())),
             // There is nothing that the client has not read.
             Some(through) if through <= known => Err(not_waiting()),
             Some(through) => {
-                self.spoken(dialect, self.reader(slot, Source::Stored { through }, after), known)
+                self.spoken(dialect, self.reader(slot, Source::Stored { through }, after), known).await
             }
         }
     }
@@ -73,16 +92,24 @@ impl Thread {
         self.hand_in(&id, Awaited::Approval, answer)
     }
 
-    /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is a message of that one, or nil for the
+    /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is that one, or a message of it, or nil for the
     /// beginning. None where no turn does and the conversation ends there, because the question before has no turn: it was refused.
-    pub fn replaced(&self, owner: &Owner, follows: Uuid) -> Result<Option<Uuid>, ApiError> {
-        let refused = |detail: &str| Err(ApiError::field("messages", detail));
+    pub fn replaced(
+        &self,
+        owner: &Owner,
+        dialect: Option<Dialect>,
+        follows: Uuid,
+    ) -> Result<Option<Uuid>, ApiError> {
+        let refused = |detail: &str| match dialect {
+            Some(Dialect::OpenAi(_)) => Err(no_response()),
+            _ => Err(ApiError::field("messages", detail)),
+        };
         let is_new = self.of(owner)?.is_none();
         let parent = match (follows.is_nil(), is_new) {
             (true, true) => return Ok(None),
             (true, false) => NO_TURN,
             (false, _) => {
-                let turn = if is_new { None } else { self.store.turn_of_message(&follows.to_string())? };
+                let turn = if is_new { None } else { self.store.turn_named(&follows.to_string())? };
                 let Some(turn) = turn else {
                     return refused("no answer of this chat has the id of the last one");
                 };
@@ -95,4 +122,8 @@ impl Thread {
             None => refused("the conversation does not end with this answer, and nothing follows it"),
         }
     }
+}
+
+fn no_response() -> ApiError {
+    ApiError::new(ErrorCode::MessageNotFound, "there is no response with this id")
 }

@@ -47,6 +47,8 @@ struct Opening {
     thread: ThreadMeta,
     /// The turn makes the thread.
     is_new: bool,
+    /// The turn makes the thread, or its client brought the conversation before it, and the thread stands in no list.
+    is_unlisted: bool,
     turn: TurnRow,
     user_message: StoredMessage,
     standing: Standing,
@@ -66,7 +68,14 @@ impl Thread {
         before: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let numbers = self.numbers()?;
-        let opening = self.opening(ask, thread, (numbers.next(), before.retrieved.workflow.as_deref()))?;
+        let is_unlisted = ask.unlisted && thread.is_none();
+        let thread = match thread {
+            None if !ask.history.is_empty() => Some(self.import(ask)?),
+            thread => thread,
+        };
+        let workflow = before.retrieved.workflow.as_deref();
+        let mut opening = self.opening(ask, thread, (numbers.next(), workflow))?;
+        opening.is_unlisted = is_unlisted;
         let (mut spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
         let history = match opening.is_new {
             true => History::default(),
@@ -143,7 +152,8 @@ impl Thread {
             seq_last: None,
             failing: None,
         };
-        Ok(Opening { thread, is_new, turn, user_message, standing, working, history_until, now })
+        let is_unlisted = false;
+        Ok(Opening { thread, is_new, is_unlisted, turn, user_message, standing, working, history_until, now })
     }
 
     fn frame<'a>(
@@ -213,6 +223,7 @@ impl Thread {
         }
         // A version of the service that knew no queue left the mark of its turn behind.
         self.store.clear_turn_timers()?;
+        self.keep_unlisted(ask, opening.is_unlisted, now)?;
         self.store.watch(now)?;
         if let Some(failure) = &before.retrieved.failure {
             self.report("thread", "looking up what is known", "internal", failure)?;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use dialects::{Broken, Translation};
+use dialects::{Broken, Header, Translation};
 use futures::stream::{LocalBoxStream, StreamExt, unfold};
 
 use crate::storage::StoreError;
@@ -51,7 +51,27 @@ pub fn translated(
             }
         }
         let ended = translation.end(&mut out).map_err(CutOff::Dialect);
-        Some((ended.map(|()| out), None))
+        match ended {
+            Ok(()) if out.is_empty() => None,
+            ended => Some((ended.map(|()| out), None)),
+        }
     });
     translated.boxed_local()
+}
+
+/// The whole answer, its status and its header.
+pub async fn collected(
+    mut writes: Writes<StoreError>,
+    mut translation: Translation,
+    clock: Rc<dyn Clock>,
+) -> Result<(u16, Header, Vec<u8>), CutOff> {
+    let mut out = Vec::new();
+    while !translation.is_over() {
+        let Some(write) = writes.next().await else { break };
+        let bytes = write.map_err(CutOff::Log)?;
+        translation.feed(&bytes, clock.now_ms(), &mut out).map_err(CutOff::Dialect)?;
+    }
+    translation.end(&mut out).map_err(CutOff::Dialect)?;
+    let (status, header) = translation.head();
+    Ok((status, header, out))
 }

@@ -42,7 +42,10 @@ impl Ids {
             ("{workflow}", &self.workflow),
             ("{session}", &self.session),
         ];
-        ids.iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
+        let bare = |id: &str| id.replace('-', "");
+        let response = format!("resp_{}{}0", bare(&self.thread), bare(&self.turn));
+        let text = text.replace("{response}", &response);
+        ids.iter().fold(text, |text, (name, id)| text.replace(name, id))
     }
 }
 
@@ -55,9 +58,10 @@ pub struct Probe {
 }
 
 /// The codes of the refusals, by the beginning of the path.
-const CODES: [(&str, &str); 7] = [
+const CODES: [(&str, &str); 8] = [
     ("/api/workflows/{workflow}/sessions/", "session_not_found"),
     ("/api/workflows/", "workflow_not_found"),
+    ("/v1/responses/", "thread_not_found"),
     ("/api/threads/", "thread_not_found"),
     ("/api/ai-sdk/", "thread_not_found"),
     ("/api/projects/", "project_not_found"),
@@ -94,6 +98,8 @@ pub fn probes() -> Vec<Probe> {
         ("POST /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/{turn}", approve),
         ("GET /api/ai-sdk/chat/{}/stream", "/api/ai-sdk/chat/{thread}/stream", NULL),
         ("DELETE /api/ai-sdk/chat/{}/stream", "/api/ai-sdk/chat/{thread}/stream", NULL),
+        ("GET /v1/responses/{}", "/v1/responses/{response}?stream=true", NULL),
+        ("POST /v1/responses/{}/cancel", "/v1/responses/{response}/cancel", NULL),
         ("GET /api/threads/{}/approvals", "/api/threads/{thread}/approvals", NULL),
         ("DELETE /api/threads/{}/approvals/{}", "/api/threads/{thread}/approvals/ui_erase", NULL),
         ("GET /api/threads/{}/hooks", "/api/threads/{thread}/hooks", NULL),

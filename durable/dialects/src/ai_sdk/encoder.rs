@@ -14,6 +14,7 @@ use serde_json::Error;
 use self::calls::Call;
 use self::voice::Voice;
 use super::frame::{self, Begun, Budget, Exceeded, Finished, Frame, PlanData, State, Stop, SwarmStep};
+use crate::{Encode, Header, is_root, raised};
 use wire::protocol::{
     AgentState, CallStatus, ChunkKind, CostSummary, Event, FinishReason, Numbered, Place, Plan, Role, Seq,
     StepStatus, StoredMessage, TurnLimits,
@@ -59,15 +60,19 @@ impl Encoder {
             over: false,
         }
     }
+}
 
-    /// Whether the turn has ended. Later events write nothing.
-    pub fn is_over(&self) -> bool {
+impl Encode for Encoder {
+    fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Writes the frames of the next event.
+    fn head(&self) -> (u16, Header) {
+        (200, ("x-vercel-ai-ui-message-stream", "v1"))
+    }
+
     // Long: an arm for each event.
-    pub fn encode(&mut self, numbered: &Numbered, now_ms: u64, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn encode(&mut self, numbered: &Numbered, now_ms: u64, out: &mut Vec<u8>) -> Result<(), Error> {
         if self.over {
             return Ok(());
         }
@@ -139,10 +144,7 @@ impl Encoder {
                 place,
                 ..
             } => {
-                let input = serde_json::json!({
-                    "reason": reason, "limit": limit, "observed": observed, "raisedTo": raised_to,
-                    "grantsLeft": grants_left,
-                });
+                let input = raised(*reason, *limit, *observed, *raised_to, *grants_left);
                 self.asks_for_budget(approval_id, &input, place, out)
             }
             Event::LimitResolved { approval_id, decision, limits, .. } => {
@@ -206,7 +208,7 @@ impl Encoder {
 
     /// Our stream is over. A turn that waits for the client has the end of its message for now; any other one that has not
     /// ended was cut off, and the client may resume it.
-    pub fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Result<(), Error> {
         if self.over {
             return Ok(());
         }
@@ -226,7 +228,9 @@ impl Encoder {
         frame::write_end(out);
         Ok(())
     }
+}
 
+impl Encoder {
     fn state(&mut self, state: AgentState, details: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
         self.voice.tell(out, &Frame::DataAgentState { data: State { state, details }, transient: true })
     }
@@ -340,11 +344,6 @@ impl Encoder {
         frame::write_end(out);
         Ok(())
     }
-}
-
-/// Whether an event belongs to the root, whose text is the message's.
-fn is_root(place: &Place) -> bool {
-    place.depth == 0 && place.parent_id.is_none()
 }
 
 fn text_frame<'a>(kind: ChunkKind, id: &'a str, delta: Option<&'a str>) -> Frame<'a> {

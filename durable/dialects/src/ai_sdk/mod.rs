@@ -4,14 +4,10 @@
 mod encoder;
 mod frame;
 mod inside;
-mod names;
 mod request;
 
 pub use encoder::Encoder;
 pub use request::{ChatBody, MAX_CHAT_ID, Sent, Wants};
-
-/// The header that tells a client the form of the stream, and its value.
-pub const HEADER: (&str, &str) = ("x-vercel-ai-ui-message-stream", "v1");
 
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,11 @@ use std::marker::PhantomData;
 
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::names;
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, bounded, named, text};
 use wire::protocol::{
     ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ContentPart, DataUrl, Decision,
     GivenAnswer, IfRunning, ModeProfile, Seq, read_body,
@@ -19,12 +19,6 @@ use wire::protocol::{
 
 /// The longest id of a chat, in bytes: it stands in addresses.
 pub const MAX_CHAT_ID: usize = 1_024;
-/// The most answers of a request, the newest ones. A turn has fewer calls in all.
-const MAX_ANSWERS: usize = 512;
-/// The most bytes of one result. The service cuts the results of tools far below that.
-const MAX_RESULT: usize = 1 << 20;
-/// The model that stands for the deployment's own choice.
-const DEFAULT_MODEL: &str = "espalier";
 
 /// The body of `POST /api/ai-sdk/chat`, as `DefaultChatTransport` sends it. The members after `messageId` are options of
 /// the service, for the transport's own `body`.
@@ -147,14 +141,6 @@ impl<'de: 'a, 'a> Visitor<'de> for End<'a> {
     }
 }
 
-/// A part of a message, of any type. Plain JSON: a type with so many members would be as much code as all the rest.
-type Part = Map<String, Value>;
-
-/// A member that is a text.
-fn text<'a>(part: &'a Part, name: &str) -> Option<&'a str> {
-    part.get(name).and_then(Value::as_str)
-}
-
 /// A request in our own terms.
 #[derive(Debug)]
 pub struct Sent {
@@ -215,9 +201,7 @@ impl ChatBody<'_> {
     fn request(self, content: Content, index: usize) -> Result<ChatRequest, ApiError> {
         let mut client_tools = self.tools;
         for (at, tool) in client_tools.iter_mut().flatten().enumerate() {
-            let ours = Some(tool.name.as_str()).filter(|name| !name.is_empty()).and_then(names::ours);
-            let detail = "a name has letters, digits and signs of ASCII";
-            tool.name = ours.ok_or_else(|| ApiError::field(format!("tools[{at}].name"), detail))?;
+            tool.name = named(&tool.name).map_err(|why| ApiError::field(format!("tools[{at}].name"), why))?;
         }
         let request = ChatRequest {
             content,
@@ -341,11 +325,4 @@ fn answer(part: &Part) -> Result<Option<GivenAnswer>, String> {
         _ => return Ok(None),
     };
     Ok(Some(GivenAnswer { id: id.to_owned(), decision, content, is_error }))
-}
-
-fn bounded(content: String) -> Result<String, String> {
-    match content.len() > MAX_RESULT {
-        true => Err(format!("a tool's output has at most {MAX_RESULT} bytes")),
-        false => Ok(content),
-    }
 }

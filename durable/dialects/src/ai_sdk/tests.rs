@@ -1,4 +1,3 @@
 mod client;
 mod encoding;
-mod log;
 mod requests;

@@ -168,6 +168,14 @@ impl Outgoing {
         }
     }
 
+    /// The part of it that D1 hears of a thread that stands in no list.
+    pub fn unlisted(self) -> Option<Self> {
+        match self.news {
+            News::Failed { .. } | News::ThreadDeleted { .. } | News::PathChanged { .. } => Some(self),
+            _ => self.without_content(),
+        }
+    }
+
     /// The part of it that survives the deletion of its thread.
     pub fn without_content(self) -> Option<Self> {
         match self.news {

@@ -65,6 +65,7 @@ pub struct Timers {
     pub outbox: Option<u64>,
     pub records: Option<u64>,
     pub notices: Option<u64>,
+    pub erase: Option<u64>,
 }
 
 /// The work of an alarm, beside taking up a lost turn.
@@ -81,6 +82,8 @@ pub struct Due {
     pub records: bool,
     /// Notices of sessions that have ended are to be sent.
     pub notices: bool,
+    /// The thread is to be deleted.
+    pub erase: bool,
 }
 
 /// The news of which D1 is to hear.
@@ -111,6 +114,7 @@ impl Schedule {
                 ("timer", Some("messages")) => timers.messages = at,
                 ("timer", Some("records")) => timers.records = at,
                 ("timer", Some("notices")) => timers.notices = at,
+                ("timer", Some("erase")) => timers.erase = at,
                 ("timer", _) => timers.outbox = at,
                 ("record", _) => schedule.record = at,
                 _ => (schedule.news, schedule.fresh_news) = (at, fresh_at),
@@ -141,6 +145,7 @@ impl Schedule {
             news: if refused { Some(DueNews::All) } else { fresh.then_some(DueNews::Fresh) },
             records: self.record.is_some_and(|at| at <= now),
             notices: self.timers.notices.is_some_and(|at| at <= now),
+            erase: self.timers.erase.is_some_and(|at| at <= now),
         }
     }
 
@@ -162,7 +167,11 @@ impl Schedule {
         // soon where no run is in memory.
         let again_at = if self.runs() && beat_at > now { beat_at } else { now + WATCH_MS };
         let at = |at: u64| if at <= now { again_at } else { at };
-        [open, messages, news, self.record, self.timers.notices].into_iter().flatten().map(at).min()
+        [open, messages, news, self.record, self.timers.notices, self.timers.erase]
+            .into_iter()
+            .flatten()
+            .map(at)
+            .min()
     }
 }
 

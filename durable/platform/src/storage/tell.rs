@@ -10,9 +10,14 @@ use super::outgoing::{Outgoing, statements};
 /// Tells D1 the news of one thread, all of it or nothing.
 pub async fn tell(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
     let failed = |error: worker::Error| StoreError(format!("D1: {error}"));
+    let statements = statements(outbox)?;
+    // D1 refuses an empty batch: an unlisted thread may have nothing to tell.
+    if statements.is_empty() {
+        return Ok(());
+    }
     let database = database(env).map_err(failed)?;
     let mut prepared = Vec::new();
-    for statement in statements(outbox)? {
+    for statement in statements {
         prepared.push(database.prepare(statement.sql).bind(&[text(&statement.rows)]).map_err(failed)?);
     }
     batch(env, prepared).await.map(drop).map_err(failed)

@@ -20,6 +20,11 @@ impl Store {
         self.run(query, [reason.as_str().into(), int(due_at)])
     }
 
+    /// Moves a timer, if it is there.
+    pub fn move_timer(&self, reason: Reason, due_at: u64) -> Result<(), StoreError> {
+        self.run("UPDATE timers SET due_at = ?2 WHERE reason = ?1", [reason.as_str().into(), int(due_at)])
+    }
+
     /// Takes a timer away.
     pub fn clear_timer(&self, reason: Reason) -> Result<(), StoreError> {
         self.run("DELETE FROM timers WHERE reason = ?1", [reason.as_str().into()])
@@ -28,14 +33,17 @@ impl Store {
     /// Clears the timers of the turn. The outbox, the records, the notices and the queued messages keep
     /// their own.
     pub fn clear_turn_timers(&self) -> Result<(), StoreError> {
-        self.run("DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'messages')", [])
+        self.run(
+            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase', 'messages')",
+            [],
+        )
     }
 
     /// Clears the timers of a turn that has ended, and that of the queued messages. Returns whether the queue went on: the
     /// caller lets it go on again, or lets it hold.
     pub fn clear_timers_at_end(&self) -> Result<bool, StoreError> {
         let mut cleared = self.rows(
-            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices') RETURNING reason",
+            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase') RETURNING reason",
             [],
         )?;
         let messages = Some(Reason::Messages.as_str());

@@ -46,6 +46,8 @@ pub enum Reason {
     Records,
     /// The notice of a session's end is sent, or sent again.
     Notices,
+    /// The thread stands in no list, and is deleted.
+    Erase,
 }
 
 impl Reason {
@@ -59,6 +61,7 @@ impl Reason {
             Reason::Outbox => "outbox",
             Reason::Records => "records",
             Reason::Notices => "notices",
+            Reason::Erase => "erase",
         }
     }
 }

@@ -71,6 +71,14 @@ impl Store {
         self.row(query, [id.into()])?.map(|row| seq(row.int(0)?)).transpose()
     }
 
+    /// The turn that has this id, or a message with it.
+    pub fn turn_named(&self, id: &str) -> Result<Option<Seq>, StoreError> {
+        match self.turn(id)? {
+            Some(turn) => Ok(Some(turn.seq_first)),
+            None => self.turn_of_message(id),
+        }
+    }
+
     /// A turn that has its end, unless a version of the service that stored no versions has deleted its messages.
     pub fn turn_with_answer(&self, turn_id: &str) -> Result<Option<Seq>, StoreError> {
         let query =

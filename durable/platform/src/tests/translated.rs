@@ -1,10 +1,10 @@
 //! Streams in a dialect behind a reader. Issue 22
 
 use super::*;
-use crate::translated::{CutOff, translated};
+use crate::translated::{CutOff, collected, translated};
 use dialects::Translation;
 use futures::stream;
-use wire::protocol::{Dialect, FinishReason};
+use wire::protocol::{AnswerForm, Dialect, FinishReason, OpenAi, OpenAiApi};
 
 /// The writes of a stream whose reader gives these, and what the reader was left with.
 fn read(writes: Vec<Result<&[u8], StoreError>>) -> (Vec<Result<String, CutOff>>, bool) {
@@ -76,4 +76,39 @@ fn a_stream_that_cannot_be_read_breaks_off() {
     // The log of a turn whose run was lost ends without the turn's end.
     let (writes, _) = read(vec![Ok(&frames(&[(1, chunk("a", "x"))]))]);
     assert!(matches!(writes.last(), Some(Ok(text)) if text.contains(r#""type":"error""#)));
+}
+
+// Issue 22
+#[test]
+fn an_answer_in_json_is_collected_to_its_end() {
+    let (api, form) = (OpenAiApi::ChatCompletions, AnswerForm::Whole);
+    let how = OpenAi { api, form, usage: false, background: false, segment: 0, after: None };
+    let session = Event::Session {
+        thread_id: "t".to_owned(),
+        user_message_id: "q".to_owned(),
+        assistant_message_id: "a".to_owned(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        limits: None,
+        replaces_message_id: None,
+        resumed: None,
+        messages: Vec::new(),
+    };
+    let read = |writes: Vec<Result<Vec<u8>, StoreError>>| {
+        let writes = stream::iter(writes).boxed_local();
+        let clock = Rc::new(FakeClock::default()) as Rc<dyn Clock>;
+        let collected = collected(writes, Translation::new(Dialect::OpenAi(how), 0), clock);
+        LocalPool::new().run_until(collected)
+    };
+    let begin = frames(&[(1, session), (2, chunk("a", "x"))]);
+    let (status, (name, value), body) =
+        read(vec![Ok(begin.clone()), Ok(b": \n\n".to_vec()), Ok(frames(&[(3, done())]))]).unwrap();
+    let body = String::from_utf8(body).unwrap();
+    assert_eq!((status, name, value), (200, "x-should-retry", "false"));
+    assert!(body.starts_with('{') && body.contains(r#""content":"x""#), "{body}");
+    // The log of a turn whose run was lost ends without the turn's end.
+    let (status, _, body) = read(vec![Ok(begin.clone())]).unwrap();
+    assert_eq!(status, 500, "{}", String::from_utf8_lossy(&body));
+    let lost = read(vec![Ok(begin), Err(StoreError("lost".to_owned()))]);
+    assert!(matches!(lost, Err(CutOff::Log(_))));
 }

@@ -219,9 +219,16 @@ pub enum ThreadCommand {
         /// client of a dialect knows the answer before its question, and not the question that it replaces.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follows: Option<Uuid>,
+        /// The conversation before the message, as the client brings it: questions and answers in turn. A new thread imports
+        /// it; any other one has its own.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        history: Vec<String>,
+        /// Whether a new thread stands in no list, and is deleted a day after its last message.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unlisted: bool,
     },
     /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
-    /// has read it. Without answers: the open turn from its start.
+    /// has read it. Without answers: the turn that is named, or the open one, from its start.
     Speak {
         dialect: Dialect,
         answers: Vec<GivenAnswer>,
@@ -229,6 +236,9 @@ pub enum ThreadCommand {
         turn_id: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         read: Option<Seq>,
+        /// Stop the turn first, if it has not ended.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        stop: bool,
     },
     Detail,
     Messages {
@@ -342,8 +352,8 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor, dialect, follows },
-    "speak" => Speak { dialect, answers, turn_id, read },
+    "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, #[serde(default)] unlisted },
+    "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },
     "stream" => Stream { after },

@@ -4,14 +4,12 @@
 use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 
-use super::{Encoder, is_root};
+use super::Encoder;
 use crate::ai_sdk::frame::{Frame, Output, Tool, Within};
 use crate::ai_sdk::inside::Inside;
-use crate::ai_sdk::names;
+use crate::names;
+use crate::{RAISE_LIMIT, is_root};
 use wire::protocol::{Awaited, Decision, Place, Source, TurnLimits};
-
-/// The tool that a question about the turn's budget looks like, so that a client asks a person as it does for any tool.
-pub const RAISE_LIMIT: &str = "raise_limit";
 
 /// A call that has not ended.
 pub struct Call {

@@ -5,8 +5,9 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::client::{Client, frames};
-use super::log::{file, turn, turns, writes};
+use crate::Encode;
 use crate::ai_sdk::Encoder;
+use crate::recorded::{file, turn, turns, writes};
 use wire::protocol::{
     AgentState, CallStatus, Event, FinishReason, Numbered, Place, Role, Seq, Source, StoredMessage,
 };

@@ -72,7 +72,7 @@ fn one_statement_reads_the_state() {
 
     let sql =
         "INSERT INTO timers (reason, due_at) VALUES ('turn', 1), ('parked', 2), ('queued', 3), ('outbox', 4),
-          ('messages', 5), ('notices', 6);
+          ('messages', 5), ('notices', 6), ('erase', 7);
         INSERT INTO outbox (payload, attempts, due_at) VALUES ('', 1, 10), ('', 0, 30), ('', 0, 20)";
     database.execute_batch(sql).unwrap();
     let timers = Timers {
@@ -83,6 +83,7 @@ fn one_statement_reads_the_state() {
         messages: Some(5),
         records: None,
         notices: Some(6),
+        erase: Some(7),
     };
     let all = Schedule { timers, news: Some(10), fresh_news: Some(20), ..open(TurnStatus::Parked, Some(0)) };
     assert_eq!(read(&database), all);
@@ -197,6 +198,20 @@ fn a_queued_message_is_a_reason_while_no_turn_is_open() {
         let without = timers(open(status), Timers { parked: Some(NOW + 9), ..Timers::default() });
         assert_eq!(busy.due(NOW), Due::default(), "{status:?}");
         assert_eq!(busy.alarm_at(NOW, NOW + 5), without.alarm_at(NOW, NOW + 5), "{status:?}");
+    }
+}
+
+// Issue 22
+#[test]
+fn an_unlisted_thread_is_erased_whether_a_turn_is_open_or_not() {
+    let of = |at| Timers { erase: Some(at), ..Timers::default() };
+    for state in [Schedule::default(), open(TurnStatus::Parked)] {
+        let parked = if state.open.is_some() { Some(NOW + 90_000) } else { None };
+        let timers = |at| timers(state, Timers { parked, ..of(at) });
+        assert_eq!(timers(NOW + 1).due(NOW), Due::default());
+        assert_eq!(timers(NOW + 1).alarm_at(NOW, 0), Some(NOW + 1));
+        assert_eq!(timers(NOW).due(NOW), Due { erase: true, ..Due::default() });
+        assert_eq!(timers(NOW).alarm_at(NOW, 0), Some(NOW + WATCH_MS), "should the deletion fail");
     }
 }
 

@@ -110,6 +110,16 @@ fn the_end_of_a_turn_tells_its_start_as_well() {
     assert_eq!(told(&[both[0].clone(), older]), told(&both));
 }
 
+// Issue 22
+#[test]
+fn d1_hears_of_the_usage_of_an_unlisted_thread_alone() {
+    let told: Vec<_> = outbox().into_iter().filter_map(Outgoing::unlisted).collect();
+    let all = statements(&told).unwrap();
+    let about = |table: &str| all.iter().any(|statement| statement.sql.contains(&format!("INTO {table} ")));
+    assert!(about("tool_usage"));
+    assert!(!about("threads") && !about("messages") && !about("plans"));
+}
+
 #[test]
 fn a_deletion_comes_last_and_keeps_only_the_usage() {
     let mut news: Vec<_> = outbox().into_iter().filter_map(Outgoing::without_content).collect();

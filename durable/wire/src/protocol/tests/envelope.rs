@@ -19,6 +19,8 @@ fn chat(request: &Value) -> ThreadCommand {
         visitor: Some(Visitor { address: Some("10.0.0.1".to_owned()) }),
         dialect: None,
         follows: None,
+        history: Vec::new(),
+        unlisted: false,
     }
 }
 
@@ -27,13 +29,40 @@ fn spoken(follows: Option<Uuid>) -> ThreadCommand {
     let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
         unreachable!()
     };
-    ThreadCommand::Chat { turn_id, request, visitor, dialect: Some(Dialect::AiSdk), follows }
+    let dialect = Some(Dialect::AiSdk);
+    ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history: Vec::new(), unlisted: false }
 }
 
 fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u64>) -> ThreadCommand {
     let answer = |decision| GivenAnswer { id: "a".into(), decision, content: "{}".into(), is_error: true };
     let answers = decisions.iter().copied().map(answer).collect();
-    ThreadCommand::Speak { dialect: Dialect::AiSdk, answers, turn_id, read }
+    ThreadCommand::Speak { dialect: Dialect::AiSdk, answers, turn_id, read, stop: false }
+}
+
+/// A client of OpenAI's brings its conversation.
+fn brought() -> ThreadCommand {
+    let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
+        unreachable!()
+    };
+    let (api, form) = (OpenAiApi::ChatCompletions, AnswerForm::Whole);
+    let how = OpenAi { api, form, usage: true, background: false, segment: 0, after: None };
+    ThreadCommand::Chat {
+        turn_id,
+        request,
+        visitor,
+        dialect: Some(Dialect::OpenAi(how)),
+        follows: None,
+        history: vec!["Before".to_owned(), "Yes.".to_owned()],
+        unlisted: true,
+    }
+}
+
+/// It stops a response.
+fn stop() -> ThreadCommand {
+    let (api, form) = (OpenAiApi::Responses, AnswerForm::Now);
+    let how = OpenAi { api, form, usage: false, background: true, segment: 2, after: Some(7) };
+    let (answers, turn_id, read) = (Vec::new(), Some("t".to_owned()), Some(0));
+    ThreadCommand::Speak { dialect: Dialect::OpenAi(how), answers, turn_id, read, stop: true }
 }
 
 /// A request with everything that a client may send, the names that old clients use included.
@@ -82,6 +111,8 @@ fn every_command_is_read_as_it_was_sent() {
         spoken(None),
         speak(&[Some(Decision::Deny), None], Some("t".into()), Some(7)),
         speak(&[], None, None),
+        brought(),
+        stop(),
         ThreadCommand::Detail,
         ThreadCommand::Messages { limit: 7, cursor: None, all: false },
         ThreadCommand::Messages { limit: 7, cursor: Some("9".into()), all: true },

@@ -1,0 +1,304 @@
+//! Reads the events of a turn for both APIs. An answer is the part of the turn between two waits: it ends where the turn
+//! waits for the client or a person, and the client's next request has the rest as another answer.
+//!
+//! What the client is asked stands at the end of the answer, because it answers only then. A question that somebody else
+//! answered meanwhile is not told.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Error, Value};
+use uuid::Uuid;
+
+use super::chat::Chat;
+use super::ids;
+use super::responses::Responses;
+use crate::given::DEFAULT_MODEL;
+use crate::{Encode, Header, RAISE_LIMIT, is_root, names, raised};
+use wire::model::Usage;
+use wire::protocol::{
+    AgentState, Awaited, CallStatus, ChunkKind, Event, FinishReason, Numbered, OpenAi, OpenAiApi, Role, Seq,
+    StoredMessage,
+};
+
+/// The turn, as far as both APIs have the same of it.
+pub struct Turn {
+    pub how: OpenAi,
+    pub thread: String,
+    pub turn: String,
+    pub model: String,
+    /// When the turn began, in seconds since 1970.
+    pub created: u64,
+    /// How many waits have passed.
+    pub segment: u32,
+    /// The number of the turn's first event, and of the present one.
+    pub first: Seq,
+    pub seq: Seq,
+    /// The calls and questions that wait, in their order.
+    pub asked: Vec<Asked>,
+    /// The usage of the answer: of all model calls within it, at any depth.
+    pub usage: Usage,
+    /// Why the service stopped the turn.
+    pub stop: Option<(String, String)>,
+}
+
+/// A call that the client carries out, or a question to a person.
+pub struct Asked {
+    pub id: String,
+    pub name: String,
+    pub args: Value,
+    pub by_client: bool,
+}
+
+impl Turn {
+    /// The id of the answer.
+    pub fn id(&self, kind: &str) -> String {
+        ids::of_answer(kind, &self.thread, &self.turn, self.segment)
+    }
+
+    /// The client's id of a call or a question.
+    pub fn id_of(&self, kind: &str, id: &str) -> String {
+        ids::of_call(kind, &self.thread, &self.turn, self.segment, id)
+    }
+
+    fn is_heard(&self) -> bool {
+        self.segment == self.how.segment
+    }
+}
+
+/// A piece of the root's text or reasoning.
+pub struct Piece<'a> {
+    pub part: &'a str,
+    pub model_call: &'a str,
+    pub kind: ChunkKind,
+    pub content: &'a str,
+    pub done: bool,
+}
+
+type Written = Result<(), Error>;
+
+/// Writes an answer in one of the APIs.
+pub trait Form {
+    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
+    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) -> Written;
+    /// A model call of the root has ended. If it broke off, its text does not count.
+    fn ends(&mut self, turn: &Turn, model_call: &str, broke_off: bool, out: &mut Vec<u8>) -> Written;
+    /// A call of the root that the service carries out.
+    fn call_starts(&mut self, turn: &Turn, call: (&str, &str, &Value), out: &mut Vec<u8>) -> Written;
+    fn call_ends(
+        &mut self,
+        turn: &Turn,
+        call: (&str, &str, &Value),
+        result: (&str, bool),
+        out: &mut Vec<u8>,
+    ) -> Written;
+    /// The answer ends with what is asked.
+    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
+    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) -> Written;
+    /// The log has no more of the answer for now.
+    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
+    /// There is no such answer.
+    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
+    /// The status of an answer in JSON.
+    fn status(&self) -> u16;
+}
+
+/// An answer that is being written.
+pub struct Encoder {
+    turn: Turn,
+    form: Box<dyn Form>,
+    /// The arguments of the root's calls that have not ended.
+    running: BTreeMap<String, Value>,
+    /// The answer is written. The reader leaves by itself where the turn waits; a reader that was dropped instead would
+    /// stop a turn that its client may leave.
+    is_written: bool,
+    over: bool,
+}
+
+impl Encoder {
+    pub fn new(how: OpenAi) -> Self {
+        let form: Box<dyn Form> = match how.api {
+            OpenAiApi::ChatCompletions => Box::new(Chat::default()),
+            OpenAiApi::Responses => Box::new(Responses::default()),
+        };
+        let none = String::new;
+        let (thread, turn, model) = (none(), none(), none());
+        let (asked, usage, stop) = (Vec::new(), Usage::default(), None);
+        let turn =
+            Turn { how, thread, turn, model, created: 0, segment: 0, first: 0, seq: 0, asked, usage, stop };
+        Encoder { turn, form, running: BTreeMap::new(), is_written: false, over: false }
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) -> Written {
+        if self.turn.is_heard() { self.form.begin(&self.turn, out) } else { Ok(()) }
+    }
+
+    /// The turn waits: the answer ends, or the next one begins.
+    fn parked(&mut self, out: &mut Vec<u8>) -> Written {
+        if self.turn.is_heard() {
+            self.is_written = true;
+            return self.form.asks(&self.turn, out);
+        }
+        self.turn.segment += 1;
+        self.begin(out)
+    }
+
+    fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Written {
+        self.over = true;
+        // Many model calls without an answer are a limit, and no failure, to these clients.
+        let is_limit = self.turn.stop.as_ref().is_some_and(|(code, _)| code == "iteration_limit");
+        let reason = if is_limit { FinishReason::Budget } else { reason };
+        match self.turn.is_heard() {
+            true => self.form.finish(&self.turn, reason, out),
+            false => self.form.is_missing(&self.turn, out),
+        }
+    }
+
+    /// A turn whose events the service has deleted: its answer, whichever part of it was asked for.
+    fn stored(&mut self, answer: &StoredMessage, out: &mut Vec<u8>) -> Written {
+        let StoredMessage { id, content, usage, finish_reason, stop, .. } = answer;
+        self.turn.segment = self.turn.how.segment;
+        self.turn.how.after = None;
+        self.form.begin(&self.turn, out)?;
+        let kind = ChunkKind::Text;
+        self.form.text(&self.turn, Piece { part: id, model_call: id, kind, content, done: true }, out)?;
+        if let Some(usage) = usage {
+            self.turn.usage.input_tokens = usage.input_tokens;
+            self.turn.usage.cached_tokens = usage.cached_tokens;
+            self.turn.usage.output_tokens = usage.output_tokens;
+        }
+        self.turn.stop = stop.as_ref().map(|stop| (stop.code.clone(), stop.message.clone()));
+        self.finish(finish_reason.unwrap_or(FinishReason::Stop), out)
+    }
+
+    fn asks(&mut self, id: &str, name: &str, args: Value, by_client: bool) {
+        let name = names::theirs(name).into_owned();
+        self.turn.asked.push(Asked { id: id.to_owned(), name, args, by_client });
+    }
+
+    fn answered(&mut self, id: &str) {
+        self.turn.asked.retain(|asked| asked.id != id);
+    }
+}
+
+impl Encode for Encoder {
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// A repetition would start another turn, so the client's library is told to leave it.
+    fn head(&self) -> (u16, Header) {
+        (self.form.status(), ("x-should-retry", "false"))
+    }
+
+    // Long: an arm for each event that counts.
+    fn encode(&mut self, numbered: &Numbered, _: u64, out: &mut Vec<u8>) -> Written {
+        if self.over || self.is_written {
+            // The next answer has begun.
+            self.over |= self.turn.how.api == OpenAiApi::Responses;
+            return Ok(());
+        }
+        self.turn.seq = numbered.seq;
+        let is_heard = self.turn.is_heard();
+        match &numbered.event {
+            Event::Session { thread_id, assistant_message_id, provider, model, messages, .. } => {
+                let at = Uuid::try_parse(assistant_message_id).ok().and_then(|id| id.get_timestamp());
+                self.turn.created = at.map_or(0, |at| at.to_unix().0);
+                self.turn.first = numbered.seq;
+                (self.turn.thread, self.turn.turn) = (thread_id.clone(), numbered.turn_id.clone());
+                self.turn.model = match provider.is_empty() {
+                    true => DEFAULT_MODEL.to_owned(),
+                    false => format!("{provider}:{model}"),
+                };
+                match messages.iter().find(|message| message.role == Role::Assistant) {
+                    Some(answer) => self.stored(answer, out),
+                    None => self.begin(out),
+                }
+            }
+            Event::AgentState { state: AgentState::WaitingOnUser, .. } if !self.turn.asked.is_empty() => {
+                self.parked(out)
+            }
+            Event::ModelCallUpdate { status: CallStatus::End, model_call_id, usage, place, .. } => {
+                if let (true, Some(usage)) = (is_heard, usage) {
+                    let sum = &mut self.turn.usage;
+                    sum.input_tokens += usage.input_tokens;
+                    sum.cached_tokens += usage.cached_tokens;
+                    sum.output_tokens += usage.output_tokens;
+                }
+                match is_heard && is_root(place) {
+                    true => self.form.ends(&self.turn, model_call_id, false, out),
+                    false => Ok(()),
+                }
+            }
+            Event::ModelCallReset { model_call_id, place, .. } if is_heard && is_root(place) => {
+                self.form.ends(&self.turn, model_call_id, true, out)
+            }
+            Event::Chunk { content, part_id, model_call_id, place, done, kind }
+                if is_heard && is_root(place) =>
+            {
+                let (part, model_call) = (part_id.as_str(), model_call_id.as_str());
+                self.form.text(&self.turn, Piece { part, model_call, kind: *kind, content, done: *done }, out)
+            }
+            Event::ToolCallUpdate {
+                status: CallStatus::Start,
+                tool_call_id,
+                name,
+                args,
+                awaits,
+                place,
+                ..
+            } => {
+                let args = args.clone().unwrap_or_default();
+                if *awaits == Some(Awaited::Client) {
+                    self.asks(tool_call_id, name, args, true);
+                } else if is_root(place) {
+                    let args = self.running.entry(tool_call_id.clone()).insert_entry(args);
+                    if is_heard {
+                        return self.form.call_starts(&self.turn, (tool_call_id, name, args.get()), out);
+                    }
+                }
+                Ok(())
+            }
+            Event::ToolCallUpdate { tool_call_id, name, result, is_error, place, .. } => {
+                self.answered(tool_call_id);
+                let args = self.running.remove(tool_call_id).unwrap_or_default();
+                let is_told = is_heard && is_root(place) && names::theirs(name) == *name;
+                let result = (result.as_deref().unwrap_or_default(), *is_error);
+                match is_told {
+                    true => self.form.call_ends(&self.turn, (tool_call_id, name, &args), result, out),
+                    false => Ok(()),
+                }
+            }
+            Event::ApprovalRequest { approval_id, name, args, .. } => {
+                self.asks(approval_id, name, args.clone(), false);
+                Ok(())
+            }
+            Event::LimitRequest { approval_id, reason, limit, observed, raised_to, grants_left, .. } => {
+                let args = raised(*reason, *limit, *observed, *raised_to, *grants_left);
+                self.asks(approval_id, RAISE_LIMIT, args, false);
+                Ok(())
+            }
+            Event::ApprovalResolved { approval_id, .. } | Event::LimitResolved { approval_id, .. } => {
+                self.answered(approval_id);
+                Ok(())
+            }
+            Event::Error { code, message, .. } => {
+                self.turn.stop = Some((code.clone(), message.clone()));
+                Ok(())
+            }
+            Event::Done { finish_reason, .. } => self.finish(*finish_reason, out),
+            // The rest has no form here, or belongs to a level below.
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Written {
+        if self.over || self.is_written {
+            return Ok(());
+        }
+        self.over = true;
+        match is_parked || !self.turn.is_heard() {
+            true => self.form.is_missing(&self.turn, out),
+            false => self.form.cut_off(&self.turn, out),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The messages of a conversation, in either API.
+
+use serde_json::Value;
+
+use super::ids::{self, Place};
+use super::{CALL, QUESTION};
+use crate::given::{Part, at, bounded, text};
+use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
+
+/// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
+/// names a thread.
+const MAX_IMPORTED: usize = 200_000;
+
+/// A message of the conversation.
+pub enum Kind {
+    /// Instructions: the service has its own.
+    System,
+    User,
+    Assistant,
+    Answer,
+    /// A call, reasoning, anything else.
+    Other,
+}
+
+pub fn kind(part: &Part) -> Kind {
+    match (text(part, "type"), text(part, "role")) {
+        (Some("function_call_output" | "mcp_approval_response"), _) => Kind::Answer,
+        (None | Some("message"), Some(role)) => match role {
+            "system" | "developer" => Kind::System,
+            "user" => Kind::User,
+            "assistant" => Kind::Assistant,
+            "tool" => Kind::Answer,
+            _ => Kind::Other,
+        },
+        _ => Kind::Other,
+    }
+}
+
+/// The conversation before a message, read from its end: texts alone, a question and an answer in turn.
+pub fn history(
+    earlier: impl Iterator<Item = Result<(usize, Part), ApiError>>,
+) -> Result<(Vec<String>, bool), ApiError> {
+    // Whose text it is, newest first. Neighbours of one author are one message.
+    let (mut texts, mut chars, mut has_instructions) = (Vec::<(bool, String)>::new(), 0, false);
+    for message in earlier {
+        let (_, part) = message?;
+        let is_user = match kind(&part) {
+            Kind::System => {
+                has_instructions = true;
+                continue;
+            }
+            Kind::User => true,
+            Kind::Assistant => false,
+            Kind::Answer | Kind::Other => continue,
+        };
+        let words = words(part.get("content").unwrap_or(&Value::Null));
+        chars += words.chars().count();
+        if chars > MAX_IMPORTED {
+            break;
+        }
+        match texts.last_mut() {
+            _ if words.trim().is_empty() => {}
+            Some((of_user, text)) if *of_user == is_user => *text = [&*words, "\n\n", text].concat(),
+            _ => texts.push((is_user, words)),
+        }
+    }
+    // It begins with a question and ends with an answer.
+    if texts.last().is_some_and(|(is_user, _)| !is_user) {
+        texts.pop();
+    }
+    let answered = texts.into_iter().skip_while(|(is_user, _)| *is_user);
+    let mut texts: Vec<String> = answered.map(|(_, text)| text).collect();
+    texts.reverse();
+    Ok((texts, has_instructions))
+}
+
+/// The text of a content: a text, or the texts of its parts.
+fn words(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts =
+                parts.iter().filter_map(|part| at(part, "text").as_str().or(at(part, "refusal").as_str()));
+            texts.collect::<Vec<_>>().join("\n\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// An answer, and the place of its call; none where the id is not ours.
+pub fn answer(part: &Part) -> Result<(Option<Place>, GivenAnswer), String> {
+    let approves = text(part, "type") == Some("mcp_approval_response");
+    let (kind, member) = match (approves, part.contains_key("tool_call_id")) {
+        (true, _) => (QUESTION, "approval_request_id"),
+        (false, true) => (CALL, "tool_call_id"),
+        (false, false) => (CALL, "call_id"),
+    };
+    let id = text(part, member).ok_or_else(|| format!("its `{member}` must be a text"))?;
+    let (place, id) = match ids::read(kind, id) {
+        Some((place, id)) => (Some(place), id.to_owned()),
+        None => (None, String::new()),
+    };
+    let decision = match approves {
+        false => None,
+        true => match part.get("approve") {
+            Some(Value::Bool(true)) => Some(Decision::Approve),
+            Some(Value::Bool(false)) => Some(Decision::Deny),
+            _ => return Err("its `approve` must be true or false".to_owned()),
+        },
+    };
+    let content = part.get("content").or_else(|| part.get("output")).unwrap_or(&Value::Null);
+    let content = bounded(words(content))?;
+    Ok((place, GivenAnswer { id, decision, content, is_error: false }))
+}
+
+/// The content of a user's message.
+pub fn content(message: &Part, place: &str) -> Result<Content, ApiError> {
+    let parts = match message.get("content") {
+        Some(Value::String(text)) => return Ok(Content::Text(text.clone())),
+        Some(Value::Array(parts)) => parts,
+        _ => return Err(ApiError::field(format!("{place}.content"), "expected a text or an array of parts")),
+    };
+    let part = |(index, part): (usize, &Value)| {
+        let refused = |detail: &str| ApiError::field(format!("{place}.content[{index}]"), detail);
+        let data = |url: Option<&str>| {
+            let url = url.filter(|url| url.starts_with("data:"));
+            url.map(|url| DataUrl::from(url.to_owned())).ok_or_else(|| refused("expected a data URL"))
+        };
+        match at(part, "type").as_str() {
+            Some("text" | "input_text") => {
+                let text = at(part, "text").as_str().ok_or_else(|| refused("expected a text"))?;
+                Ok(ContentPart::Text { text: text.to_owned() })
+            }
+            Some("image_url") => {
+                Ok(ContentPart::Image { data: data(at(at(part, "image_url"), "url").as_str())? })
+            }
+            Some("input_image") => Ok(ContentPart::Image { data: data(at(part, "image_url").as_str())? }),
+            Some(kind @ ("file" | "input_file")) => {
+                let file = if kind == "file" { at(part, "file") } else { part };
+                let name = at(file, "filename").as_str().unwrap_or("file").to_owned();
+                Ok(ContentPart::File { name, data: data(at(file, "file_data").as_str())? })
+            }
+            _ => Err(refused("expected a text, an image or a file")),
+        }
+    };
+    let content: Vec<ContentPart> = parts.iter().enumerate().map(part).collect::<Result<_, _>>()?;
+    Ok(match content.as_slice() {
+        [ContentPart::Text { text }] => Content::Text(text.clone()),
+        _ => Content::Parts(content),
+    })
+}

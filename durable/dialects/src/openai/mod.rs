@@ -1,0 +1,48 @@
+//! OpenAI's two APIs: Chat Completions and Responses (`openai` 7 of npm, 3 of PyPI). docs/clients.md describes what a
+//! client may rely on.
+
+mod chat;
+mod encoder;
+mod ids;
+mod messages;
+mod request;
+mod responses;
+mod schema;
+
+use serde_json::Value;
+use wire::protocol::ApiError;
+
+use crate::given::object;
+
+pub use encoder::Encoder;
+pub use ids::Place;
+pub use request::{Sent, Wants};
+pub use schema::{CompletionBody, ResponseBody};
+
+/// The name of our service where a client expects that of an MCP server.
+const SERVER: &str = "espalier";
+/// The prefixes of our ids: of answers, of calls of the client, and of questions to a person.
+const COMPLETION: &str = "chatcmpl";
+const RESPONSE: &str = "resp";
+const CALL: &str = "call";
+const QUESTION: &str = "mcpr";
+
+/// The place of an answer, by its id.
+pub fn response(id: &str) -> Result<Place, ApiError> {
+    ids::read(RESPONSE, id).map(|(place, _)| place).ok_or_else(request::no_response)
+}
+
+/// The body of an error. `code` is ours.
+pub fn error(status: u16, code: &str, message: &str, param: Option<&str>) -> Value {
+    let kind = match status {
+        401 => "authentication_error",
+        403 => "permission_error",
+        429 => "rate_limit_error",
+        500.. => "server_error",
+        _ => "invalid_request_error",
+    };
+    object! { "error": object! { "message": message, "type": kind, "param": param, "code": code } }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,292 @@
+//! The bodies of `POST /v1/chat/completions` and `POST /v1/responses`. Both bring a conversation, of which the end counts: the
+//! newest message of the user, or the answers behind it. The rest is read for a new thread alone, and skipped otherwise.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::ids::Place;
+use super::messages::{Kind, answer, content, history, kind};
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, at, named};
+use wire::protocol::{
+    AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
+    OpenAiApi, read_body,
+};
+
+/// The most members that an answer names as ignored, and the longest name.
+const MAX_IGNORED: (usize, usize) = (32, 64);
+/// The longest name of a thread, in bytes.
+const MAX_THREAD: usize = 1_024;
+
+/// The members that have an effect, or are refused where they would have one.
+const KNOWN: [&str; 18] = [
+    "background",
+    "input",
+    "logprobs",
+    "messages",
+    "metadata",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "response_format",
+    "store",
+    "stream",
+    "stream_options",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "user",
+];
+
+/// A request in our own terms.
+#[derive(Debug)]
+pub struct Sent {
+    /// The client's name of the thread.
+    pub thread: Option<String>,
+    pub wants: Wants,
+    pub how: OpenAi,
+    /// The members that the service ignores.
+    pub ignored: Vec<String>,
+}
+
+#[derive(Debug)]
+pub enum Wants {
+    /// A turn. `after`: the answer that it follows.
+    Turn { request: Box<ChatRequest>, after: Option<Place>, history: Vec<String> },
+    /// To answer calls of an answer, and read the next one.
+    Answers { answers: Vec<GivenAnswer>, place: Place },
+}
+
+/// The members of a body, not yet read.
+struct Body<'a> {
+    members: BTreeMap<String, &'a RawValue>,
+    api: OpenAiApi,
+}
+
+impl Body<'_> {
+    /// A member; none where it is null.
+    fn get(&self, name: &str) -> Option<Value> {
+        let value = self.members.get(name).and_then(|raw| wire::json::from_str(raw.get()).ok());
+        value.filter(|value: &Value| !value.is_null())
+    }
+
+    fn text(&self, name: &str) -> Result<Option<String>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(ApiError::field(name, "expected a text")),
+        }
+    }
+
+    fn flag(&self, name: &str) -> Result<bool, ApiError> {
+        match self.get(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(_) => Err(ApiError::field(name, "expected true or false")),
+        }
+    }
+
+    /// Refuses what an agent cannot do, and the client would miss.
+    fn check(&self) -> Result<(), ApiError> {
+        let refused = |name: &str, detail: &str| Err(ApiError::field(name, detail));
+        if self.get("n").is_some_and(|n| n != 1) {
+            return refused("n", "a turn has one answer");
+        }
+        if self.get("logprobs").is_some_and(|logprobs| logprobs != false) {
+            return refused("logprobs", "the service has no probabilities of tokens");
+        }
+        if self.get("top_logprobs").is_some_and(|count| count != 0) {
+            return refused("top_logprobs", "the service has no probabilities of tokens");
+        }
+        if self.get("tool_choice").is_some_and(|choice| choice != "auto" && choice != "none") {
+            return refused("tool_choice", "the model chooses its tools itself: `auto` or `none`");
+        }
+        let format = match self.api {
+            OpenAiApi::ChatCompletions => {
+                self.get("response_format").map(|format| ("response_format", format))
+            }
+            OpenAiApi::Responses => {
+                self.get("text").and_then(|text| Some(("text.format", text.get("format")?.clone())))
+            }
+        };
+        match format {
+            Some((name, format)) if *at(&format, "type") != "text" => refused(name, "an answer is text"),
+            _ => Ok(()),
+        }
+    }
+
+    fn ignored(&self) -> Vec<String> {
+        let (most, longest) = MAX_IGNORED;
+        let plain = |name: &&String| {
+            name.len() <= longest && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        };
+        let members = self.members.iter().filter(|(_, raw)| raw.get() != "null").map(|(name, _)| name);
+        members.filter(|name| !KNOWN.contains(&name.as_str())).filter(plain).take(most).cloned().collect()
+    }
+
+    /// The client's tools; none where it wants none of them called.
+    fn tools(&self) -> Result<Vec<ClientTool>, ApiError> {
+        let tools = match self.get("tools") {
+            Some(Value::Array(tools)) if self.get("tool_choice").is_none_or(|choice| choice != "none") => {
+                tools
+            }
+            None | Some(Value::Array(_)) => return Ok(Vec::new()),
+            Some(_) => return Err(ApiError::field("tools", "expected an array")),
+        };
+        let tool = |(index, tool): (usize, &Value)| {
+            let refused =
+                |member: &str, detail: &str| ApiError::field(format!("tools[{index}].{member}"), detail);
+            if *at(tool, "type") != "function" {
+                return Err(refused("type", "the service has its own tools: a client brings functions"));
+            }
+            let function = match self.api {
+                OpenAiApi::ChatCompletions => at(tool, "function"),
+                OpenAiApi::Responses => tool,
+            };
+            let name = at(function, "name").as_str().unwrap_or_default();
+            let description = at(function, "description").as_str().filter(|text| !text.trim().is_empty());
+            let input_schema = match function.get("parameters") {
+                Some(Value::Object(schema)) => schema.clone(),
+                None | Some(Value::Null) => Map::from_iter([("type".to_owned(), json!("object"))]),
+                Some(_) => return Err(refused("parameters", "expected a schema")),
+            };
+            Ok(ClientTool {
+                name: named(name).map_err(|why| refused("name", why))?,
+                description: description.unwrap_or(name).to_owned(),
+                input_schema,
+            })
+        };
+        tools.iter().enumerate().map(tool).collect()
+    }
+
+    /// The conversation, message by message, and the member that has it.
+    fn list(&self) -> Result<(&'static str, Vec<&RawValue>, Option<String>), ApiError> {
+        let name = match self.api {
+            OpenAiApi::ChatCompletions => "messages",
+            OpenAiApi::Responses => "input",
+        };
+        let missing = || ApiError::field(name, "this member is required");
+        let raw = self.members.get(name).ok_or_else(missing)?.get();
+        if self.api == OpenAiApi::Responses && raw.starts_with('"') {
+            let only = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected a text"))?;
+            return Ok((name, Vec::new(), Some(only)));
+        }
+        let list = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected an array"))?;
+        Ok((name, list, None))
+    }
+}
+
+impl Sent {
+    /// Reads and checks a body. The error names the first offending member.
+    pub fn parse(body: &[u8], api: OpenAiApi) -> Result<Sent, ApiError> {
+        let body = Body { members: read_body(body)?, api };
+        body.check()?;
+        let metadata = body.get("metadata").unwrap_or_default();
+        let thread = at(&metadata, "thread_id").as_str().map(str::to_owned);
+        if thread.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_THREAD) {
+            let detail = format!("the name of a thread has 1 to {MAX_THREAD} bytes");
+            return Err(ApiError::field("metadata.thread_id", detail));
+        }
+        let background = api == OpenAiApi::Responses && body.flag("background")?;
+        let form = match (body.flag("stream")?, background) {
+            (true, _) => AnswerForm::Stream,
+            (false, true) => AnswerForm::Now,
+            (false, false) => AnswerForm::Whole,
+        };
+        let usage = body.get("stream_options").is_some_and(|options| *at(&options, "include_usage") == true);
+        let mut how = OpenAi { api, form, usage, background, segment: 0, after: None };
+        let mut ignored = body.ignored();
+        let (wants, has_instructions) = body.wants()?;
+        if has_instructions {
+            ignored.push("system".to_owned());
+        }
+        if let Wants::Answers { place, .. } = &wants {
+            how.segment = place.segment.saturating_add(1);
+        }
+        Ok(Sent { thread, wants, how, ignored })
+    }
+}
+
+impl Body<'_> {
+    /// What the end of the conversation asks for, and whether it has instructions.
+    fn wants(&self) -> Result<(Wants, bool), ApiError> {
+        let (name, list, only) = self.list()?;
+        if let Some(only) = only {
+            return Ok((self.turn(Content::Text(only), name, Vec::new())?, false));
+        }
+        let read = |(at, raw): (usize, &&RawValue)| {
+            let part: Result<Part, _> = wire::json::from_str(raw.get());
+            let refused = |_| ApiError::field(format!("{name}[{at}]"), "expected an object");
+            part.map(|part| (at, part)).map_err(refused)
+        };
+        let mut end = list.iter().enumerate().rev().map(read);
+        let (mut answers, mut place, mut has_instructions) = (Vec::new(), None::<Place>, false);
+        let question = loop {
+            let Some((at, part)) = end.next().transpose()? else { break None };
+            let refused = |detail: &str| ApiError::field(format!("{name}[{at}]"), detail);
+            match kind(&part) {
+                Kind::System => has_instructions = true,
+                Kind::Answer if answers.len() < MAX_ANSWERS => {
+                    let (of, answer) = answer(&part).map_err(|why| refused(&why))?;
+                    let of = of.ok_or_else(not_waiting)?;
+                    let before = place.get_or_insert(of);
+                    if (before.thread, before.turn) != (of.thread, of.turn) {
+                        return Err(refused("the answers of a request belong to one turn"));
+                    }
+                    before.segment = before.segment.max(of.segment);
+                    answers.push(answer);
+                }
+                Kind::User if answers.is_empty() => {
+                    break Some((at, content(&part, &format!("{name}[{at}]"))?));
+                }
+                _ if !answers.is_empty() => break None,
+                _ => return Err(refused("the last message must be the user's, or answer a call")),
+            }
+        };
+        if let Some(place) = place {
+            answers.reverse();
+            return Ok((Wants::Answers { answers, place }, has_instructions));
+        }
+        let missing = || ApiError::field(name, "expected at least one message of the user");
+        let (at, content) = question.ok_or_else(missing)?;
+        let (history, instructed) = history(end)?;
+        let turn = self.turn(content, &format!("{name}[{at}]"), history)?;
+        Ok((turn, has_instructions || instructed))
+    }
+
+    fn turn(&self, content: Content, at: &str, history: Vec<String>) -> Result<Wants, ApiError> {
+        let request = ChatRequest {
+            content,
+            if_running: Some(IfRunning::Supersede),
+            model: self.text("model")?.filter(|model| model != DEFAULT_MODEL),
+            client_tools: Some(self.tools()?),
+            // A closed stream of Chat Completions cannot be read on.
+            cancel_on_disconnect: Some(self.api == OpenAiApi::ChatCompletions),
+            ..ChatRequest::default()
+        };
+        let request = request.checked().map_err(|error| match error.field.as_deref() {
+            Some(field) if field.starts_with("content") => {
+                ApiError { field: Some(format!("{at}.{field}")), ..error }
+            }
+            _ => error,
+        })?;
+        let after = match self.api {
+            OpenAiApi::ChatCompletions => None,
+            OpenAiApi::Responses => self.text("previous_response_id")?,
+        };
+        let after = after.map(|id| super::response(&id));
+        Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, history })
+    }
+}
+
+fn not_waiting() -> ApiError {
+    ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer")
+}
+
+/// The refusal of an id of no answer.
+pub fn no_response() -> ApiError {
+    ApiError::new(ErrorCode::MessageNotFound, "there is no response with this id")
+}

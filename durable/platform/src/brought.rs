@@ -1,0 +1,108 @@
+//! Threads of clients that keep their conversation themselves: the import of a conversation that a client brings, and the
+//! end of a thread that stands in no list.
+
+use std::rc::Rc;
+
+use crate::storage::StoreError;
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use wire::model::Message;
+use wire::protocol::{ApiError, Dialect, FinishReason, Role, Seq, StoredMessage};
+
+use super::chat::Ask;
+use super::start::{new_id, title};
+use super::thread::Thread;
+
+/// How long an unlisted thread stays after its last message.
+const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
+
+impl Thread {
+    /// Makes the thread of a conversation that a client brings. Each question with its answer is a turn without events, so
+    /// it is pruned, summarised and read like any. D1 does not hear of these turns: a search does not find them.
+    pub fn import(&self, ask: &Ask<'_>) -> Result<ThreadMeta, ApiError> {
+        let (now, numbers) = (self.clock.now_ms(), self.numbers()?);
+        let first = ask.history.first().map(String::as_str).unwrap_or_default();
+        let thread = ThreadMeta {
+            owner: ask.owner.clone(),
+            thread_id: ask.thread_id.to_string(),
+            title: title(first),
+            created_at: now,
+            request_seq: None,
+        };
+        let rows: Vec<_> =
+            ask.history.chunks(2).map(|round| (round, numbers.draw(), numbers.draw())).collect();
+        self.store.transaction(|| {
+            self.store.create(&thread, numbers.next())?;
+            for (round, question, answer) in rows {
+                self.import_round(round, (question, answer), now)?;
+            }
+            self.keep_unlisted(ask, ask.unlisted, now)?;
+            self.store.arm(now)
+        })?;
+        Ok(thread)
+    }
+
+    fn import_round(&self, round: &[String], rows: (Seq, Seq), now: u64) -> Result<(), StoreError> {
+        let turn = TurnRow {
+            turn_id: new_id(now),
+            status: TurnStatus::Done,
+            generation: 1,
+            resumptions: 0,
+            assistant_message_id: new_id(now),
+            seq_first: rows.0,
+            seq_last: Some(rows.1),
+            failing: None,
+        };
+        self.store.insert_turn(&turn, None, now)?;
+        self.store.finish_turn(&turn.turn_id, rows.1)?;
+        let history: Vec<Message> = round.iter().enumerate().map(message).collect();
+        for ((index, text), row) in round.iter().enumerate().zip([rows.0, rows.1]) {
+            let is_answer = index > 0;
+            let stored = StoredMessage {
+                id: if is_answer { turn.assistant_message_id.clone() } else { new_id(now) },
+                turn_id: turn.turn_id.clone(),
+                role: if is_answer { Role::Assistant } else { Role::User },
+                content: text.clone(),
+                created_at: now,
+                finish_reason: is_answer.then_some(FinishReason::Stop),
+                stop: None,
+                usage: None,
+                execution_tree: None,
+                parts: Vec::new(),
+            };
+            self.store.insert_message(row, &stored, is_answer.then_some(&history))?;
+        }
+        Ok(())
+    }
+
+    /// Sets the end of a new unlisted thread, or puts off that of an old one. A thread of a client that speaks our own
+    /// wire is always listed.
+    pub fn keep_unlisted(&self, ask: &Ask<'_>, is_new: bool, now: u64) -> Result<(), StoreError> {
+        match (is_new, ask.dialect) {
+            (true, _) => self.store.set_timer(Reason::Erase, now + KEPT_MS),
+            (false, Some(Dialect::OpenAi(_))) => self.store.move_timer(Reason::Erase, now + KEPT_MS),
+            (false, _) => Ok(()),
+        }
+    }
+
+    /// Deletes the thread. The timer goes with it; where that fails, the alarm comes again.
+    pub async fn erase(self: &Rc<Self>) {
+        let owner = match self.store.meta() {
+            Ok(meta) => meta.and_then(|meta| meta.thread).map(|thread| thread.owner),
+            Err(error) => return worker::console_error!("erasing a thread: {error}"),
+        };
+        if let Some(owner) = owner
+            && let Err(error) = self.delete(&owner).await
+        {
+            worker::console_error!("erasing a thread: {error}");
+        }
+    }
+}
+
+/// A text of a round, as the model sees it: the question first.
+fn message((index, text): (usize, &String)) -> Message {
+    match index {
+        0 => Message::User { content: text.clone().into() },
+        _ => Message::Assistant { content: text.clone(), tool_calls: Vec::new(), raw: None },
+    }
+}

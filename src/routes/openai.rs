@@ -1,0 +1,144 @@
+//! The routes of OpenAI's two APIs: their requests become commands to the thread's object, which answers in their form.
+
+use dialects::openai::{self, Sent, Wants};
+use engine::toolbelt::client;
+use serde_json::{Value, json};
+use uuid::Uuid;
+use wire::protocol::{
+    AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
+};
+use worker::web_sys::Response;
+
+use super::{chat, object};
+use crate::call::{Answer, Call};
+use crate::ids::uuid_v7;
+use crate::models::{ModelList, configuration};
+use crate::problem::Failure;
+use crate::query;
+use crate::reply::Reply;
+use bindings::env::{AI, is_bound, var};
+
+/// The header that names a thread, and the longest name, in bytes.
+const THREAD: &str = "x-thread-id";
+const MAX_THREAD: usize = 1_024;
+
+/// `GET /v1/models`: what a request may name as its model.
+pub fn models(call: &Call) -> Result<Answer, Failure> {
+    let configuration = configuration(|name| var(&call.env, name), is_bound(&call.env, AI))?;
+    let list = ModelList::of(&configuration);
+    let roles = list.roles.keys().map(|role| (*role).to_owned());
+    let ids = ["espalier".to_owned()]
+        .into_iter()
+        .chain(roles)
+        .chain(list.models.iter().map(|model| model.id.clone()));
+    let model = |id: String| json!({ "id": id, "object": "model", "created": 0, "owned_by": "espalier" });
+    let data: Vec<_> = ids.map(model).collect();
+    Ok(Reply::json(200, &json!({ "object": "list", "data": data })).into())
+}
+
+/// `POST /v1/chat/completions`, `POST /v1/responses`: a message, or answers to calls.
+pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Answer, Failure> {
+    let Sent { thread, wants, how, ignored } = Sent::parse(body, api)?;
+    let dialect = Dialect::OpenAi(how);
+    let (thread_id, command) = match wants {
+        Wants::Answers { answers, place } => {
+            let (turn_id, read) = (Some(place.turn.to_string()), Some(0));
+            (place.thread, ThreadCommand::Speak { dialect, answers, turn_id, read, stop: false })
+        }
+        Wants::Turn { request, after, history } => {
+            client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
+            // The same key is the same turn.
+            let turn_id = match call.header("idempotency-key") {
+                Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),
+                None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
+            };
+            let thread_id = match (thread.map_or_else(|| named(call), |name| Ok(Some(name)))?, after) {
+                // The thread's own id, or any name.
+                (Some(name), _) => {
+                    Uuid::try_parse(&name).unwrap_or_else(|_| owner.dialect_thread(dialect, &name))
+                }
+                (None, Some(place)) => place.thread,
+                (None, None) => owner.derived_thread(turn_id),
+            };
+            let unlisted = thread_id == owner.derived_thread(turn_id);
+            let follows = after.filter(|place| place.thread == thread_id).map(|place| place.turn);
+            if after.is_some() && follows.is_none() {
+                return Err(ApiError::field("previous_response_id", "it belongs to another thread").into());
+            }
+            let (visitor, dialect) = (chat::visitor(call, &owner), Some(dialect));
+            let command =
+                ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted };
+            (thread_id, command)
+        }
+    };
+    let response = object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await?;
+    Ok(match ignored.is_empty() {
+        true => Answer::Object(response),
+        false => Answer::Warned(response, format!("299 espalier \"ignored: {}\"", ignored.join(", "))),
+    })
+}
+
+/// `GET /v1/responses/{id}` and `POST /v1/responses/{id}/cancel`: an answer as it is now, or its events.
+pub async fn response(call: &Call, owner: Owner, id: &str, stop: bool) -> Result<Answer, Failure> {
+    let place = openai::response(id)?;
+    let (is_stream, after) = query::response(call.query())?;
+    let form = if is_stream && !stop { AnswerForm::Stream } else { AnswerForm::Now };
+    let (api, segment) = (OpenAiApi::Responses, place.segment);
+    let dialect = Dialect::OpenAi(OpenAi { api, form, usage: false, background: false, segment, after });
+    let (turn_id, read, answers) = (Some(place.turn.to_string()), Some(0), Vec::new());
+    let command = ThreadCommand::Speak { dialect, answers, turn_id, read, stop };
+    let envelope = ThreadEnvelope { owner, thread_id: place.thread, command };
+    object::ask(&call.env, &envelope).await.map(Answer::Object)
+}
+
+/// The thread that a header names.
+fn named(call: &Call) -> Result<Option<String>, ApiError> {
+    let name = call.header(THREAD).filter(|name| !name.is_empty());
+    match &name {
+        Some(name) if name.len() > MAX_THREAD => Err(ApiError::field(
+            "X-Thread-Id",
+            format!("the name of a thread has at most {MAX_THREAD} bytes"),
+        )),
+        _ => Ok(name),
+    }
+}
+
+/// The refusal of a tool, with the member's name in this body.
+fn of_tools(error: ApiError) -> ApiError {
+    let field = error.field.map(|field| field.replacen("client_tools", "tools", 1));
+    ApiError { field, ..error }
+}
+
+/// An answer of these routes, with its problem in the form that the client reads.
+pub async fn told(answer: Answer) -> Answer {
+    match answer {
+        Answer::Object(response) | Answer::Warned(response, _) if is_problem(&response) => {
+            let headers = response.headers();
+            let kept = ["retry-after"].into_iter();
+            let kept = kept.filter_map(|name| Some((name, headers.get(name).ok().flatten()?)));
+            let headers = kept.collect();
+            let problem = object::read::<Value>(&response).await.unwrap_or_default();
+            Answer::Ours(error(response.status(), &problem, headers))
+        }
+        Answer::Ours(reply) if reply.status >= 400 => {
+            let problem = reply.body.as_deref().map(wire::json::from_slice::<Value>);
+            let problem = problem.and_then(Result::ok).unwrap_or_default();
+            Answer::Ours(error(reply.status, &problem, reply.headers))
+        }
+        answer => answer,
+    }
+}
+
+fn is_problem(response: &Response) -> bool {
+    let kind = response.headers().get("content-type").ok().flatten();
+    kind.is_some_and(|kind| kind == "application/problem+json")
+}
+
+/// The reply that a problem is to these clients.
+fn error(status: u16, problem: &Value, headers: Vec<(&'static str, String)>) -> Reply {
+    let member = |name: &str| problem.get(name).and_then(Value::as_str);
+    let (code, detail) = (member("code").unwrap_or_default(), member("detail").unwrap_or_default());
+    let mut reply = Reply::json(status, &openai::error(status, code, detail, member("field")));
+    reply.headers.extend(headers.into_iter().filter(|(name, _)| *name != "content-type"));
+    reply
+}
