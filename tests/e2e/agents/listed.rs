@@ -12,7 +12,7 @@ async fn main_is_listed_with_its_prompt_and_hooks() {
     let (thread, _) = discussed(&case).await;
     let hook = json!({ "on": "action", "match": ["write_file"], "instructions": "Only in the morning." });
     let path = format!("/api/threads/{thread}/hooks/early");
-    case.client.send("PUT", &path, &hook.to_string()).await.expect(200).await;
+    case.client.send("PUT", &path, hook.to_string()).await.expect(200).await;
     let main = || async { case.client.read(&format!("/api/threads/{thread}/agents")).await["main"].clone() };
     let idle = main().await;
     assert_eq!((&idle["turn_id"], &idle["speakers"]), (&Value::Null, &json!(["sweet", "sour"])));
