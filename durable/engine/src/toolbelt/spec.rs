@@ -100,7 +100,7 @@ pub struct ToolSpec {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Serves {
-    /// Searches the web: takes `{query}`, and [`Tool::addresses`](crate::ports::Tool::addresses) reads its results.
+    /// Searches the web: takes `{query}`, and `Tool::addresses` reads its results.
     WebSearch,
     /// Reads a page of the web: takes `{url}`, and its result is the page's text.
     WebPage,
