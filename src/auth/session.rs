@@ -54,13 +54,13 @@ impl AnonymousSession {
 
 /// The secrets of sessions.
 #[derive(Clone, Debug)]
-pub struct SessionSecrets(Keyring);
+pub struct SessionSecrets(Box<Keyring>);
 
 impl SessionSecrets {
     /// Reads `SESSION_SECRET`, secrets with commas between them; `None` if it has none, too many, or one that is too
     /// short.
     pub fn from_secrets(secrets: &str) -> Option<Self> {
-        Keyring::from_secrets(secrets, COOKIES).map(SessionSecrets)
+        Keyring::from_secrets(secrets, COOKIES).map(Box::new).map(SessionSecrets)
     }
 
     /// The token for a session.

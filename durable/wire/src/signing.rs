@@ -215,7 +215,8 @@ mod tests {
             const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
             let ring = ring(&['a']);
             let token = ring.sign(&payload);
-            let begin = token.get(..token.len() - 1).unwrap();
+            let mut begin = token.clone();
+            begin.pop();
             let valid = LETTERS.chars().filter(|letter| ring.verify(&format!("{begin}{letter}")).is_some());
             prop_assert_eq!(valid.count(), 1);
         }

@@ -246,7 +246,7 @@ async fn no_row_has_a_token() {
     let case = Case::new().await;
     let session = Session::start(&case, &["a", "b"]).await;
     session.go_on(token_of(&session.started)).await;
-    let sql = "SELECT id, workflow_id, definition FROM workflows WHERE id = ?";
+    let sql = "SELECT id, definition FROM workflows WHERE id = ?";
     let rows = stored::d1(sql, &[&session.workflow]).await;
     assert_eq!(rows.len(), 1);
     let detail = case.client.thread(session.thread()).await;

@@ -16,6 +16,7 @@ fn three() -> Case {
     )
 }
 
+// Long: the whole list of events.
 // W-003 W-006 W-007 W-008 W-012 W-015 W-016 W-017 W-018 W-019 W-020 W-022 W-059 W-067 W-070 W-079
 #[test]
 fn a_procedure_goes_step_by_step_and_costs_its_rounds_and_one_call() {
