@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Event;
 
 /// The calls that contain other calls.
-const LEVELS: [&str; 9] = [
+const LEVELS: [&str; 11] = [
     "run_subtask",
     "agent_create_plan",
     "agent_update_plan",
@@ -16,6 +16,8 @@ const LEVELS: [&str; 9] = [
     "task",
     "discuss",
     "agent_reply",
+    "websearch",
+    "digest_page",
     HOOK,
 ];
 /// The name of a hook among them: no tool has it.
