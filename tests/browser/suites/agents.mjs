@@ -218,6 +218,28 @@ async function discussing(browser, options, how) {
   await byId(page, "agent-restore-input").setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(dump)) });
   await byId(page, "agent-name").waitFor();
   await clean(page, `a copy that needs a name, ${how}`);
+  await formOfAHook(page, how, fits);
+  await byId(row(page, "gourmet"), "agent-open").click();
+  await byId(page, "agent-round").nth(1).waitFor();
+  await byId(page, "agent-end").click();
+  await clean(page, `an agent with a question, ${how}`);
+  await fits("an agent");
+  await page.keyboard.press("Escape");
+  await byId(page, "agent-talk").click();
+  await page.keyboard.press("Escape");
+  await check(`an agent of the demo answers alone, ${how}`, async () => {
+    await send(page, "Do you still like it?");
+    await settled(page);
+    await byId(page, "message-assistant").last().filter({ hasText: "gourmet answers" }).filter({ hasText: "You ask me alone" }).waitFor();
+    await fits("the answer of an agent");
+  });
+  await clean(page, `talking to an agent, ${how}`);
+  await quiet(`agents, ${how}`, notes);
+  await context.close();
+}
+
+/** The form of a hook: empty, refused, from right to left, and the hook that it makes. */
+async function formOfAHook(page, how, fits) {
   await byId(page, "hook-add").click();
   await byId(page, "hook-save").click();
   await byId(page, "hooks").getByRole("alert").waitFor();
@@ -240,21 +262,4 @@ async function discussing(browser, options, how) {
   await clean(page, `the list of hooks, ${how}`);
   await byId(page, "hook-delete").click();
   await byId(page, "confirm").click();
-  await byId(row(page, "gourmet"), "agent-open").click();
-  await byId(page, "agent-round").nth(1).waitFor();
-  await byId(page, "agent-end").click();
-  await clean(page, `an agent with a question, ${how}`);
-  await fits("an agent");
-  await page.keyboard.press("Escape");
-  await byId(page, "agent-talk").click();
-  await page.keyboard.press("Escape");
-  await check(`an agent of the demo answers alone, ${how}`, async () => {
-    await send(page, "Do you still like it?");
-    await settled(page);
-    await byId(page, "message-assistant").last().filter({ hasText: "gourmet answers" }).filter({ hasText: "You ask me alone" }).waitFor();
-    await fits("the answer of an agent");
-  });
-  await clean(page, `talking to an agent, ${how}`);
-  await quiet(`agents, ${how}`, notes);
-  await context.close();
 }

@@ -12,7 +12,7 @@ async fn main_is_listed_with_its_prompt_and_hooks() {
     let (thread, _) = discussed(&case).await;
     let hook = json!({ "on": "action", "match": ["write_file"], "instructions": "Only in the morning." });
     let path = format!("/api/threads/{thread}/hooks/early");
-    case.client.send("PUT", &path, hook.to_string()).await.expect(200).await;
+    case.client.put(&path, &hook).await.expect(200).await;
     let main = || async { case.client.read(&format!("/api/threads/{thread}/agents")).await["main"].clone() };
     let idle = main().await;
     assert_eq!((&idle["turn_id"], &idle["speakers"]), (&Value::Null, &json!(["sweet", "sour"])));
@@ -33,7 +33,7 @@ async fn main_is_listed_with_its_prompt_and_hooks() {
     case.turn(stream).await;
     assert_eq!(main().await["turn_id"], Value::Null);
 
-    // A turn that waits for its client, and has no run.
+    // A turn that waits for its client.
     case.script("asks", [call("ui_paste", json!({})), text("Thanks.")]).await;
     let tool = json!({ "name": "ui_paste", "description": "Pastes.", "input_schema": { "type": "object" } });
     let body = json!({
@@ -41,8 +41,7 @@ async fn main_is_listed_with_its_prompt_and_hooks() {
         "chat_context": { "kind": "editor" },
     });
     let mut stream = case.client.chat(&body).await;
-    while stream.next().await.is_some() {}
-    assert!(stream.is_parked());
+    stream.until(|event| event.text("state") == "waiting_on_user").await;
     let parked = main().await;
     assert_eq!(parked["turn_id"], first(stream.seen(), "session").text("turn_id"));
     let asked = case.requests("asks").await.requests;

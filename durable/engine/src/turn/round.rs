@@ -135,28 +135,29 @@ impl<'a> Round<'a> {
                 Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
             }
         };
-        let Outcome { result, overlay, partial, cut_off, hook, agents, session } = outcome;
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
+        let (end, cut_off) = self.ended(&spec, outcome, &seen, duration_ms);
+        Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
+    }
+
+    /// The end of a call that came to this outcome.
+    fn ended(
+        &self,
+        spec: &ToolSpec,
+        outcome: Outcome,
+        seen: &Seen,
+        duration_ms: u64,
+    ) -> (ToolEnd, Option<CutOff>) {
+        let Outcome { result, overlay, partial, cut_off, hook, agents, session } = outcome;
         let (content, is_error) = match result {
             Ok(content) => (content, false),
             Err(ToolError(text)) => (text, true),
         };
-        let addresses = if is_error { Vec::new() } else { self.addresses(&spec, &content) };
-        let content = truncated(content, turn.spec.limits.tool_result_bytes);
-        let versions = seen.learnt();
-        let end = ToolEnd {
-            content,
-            is_error,
-            partial,
-            overlay,
-            versions,
-            hook,
-            agents,
-            addresses,
-            session,
-            duration_ms,
-        };
-        Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
+        let addresses = if is_error { Vec::new() } else { self.addresses(spec, &content) };
+        let content = truncated(content, self.turn.spec.limits.tool_result_bytes);
+        let (versions, end) = (seen.learnt(), ToolEnd { content, is_error, partial, ..ToolEnd::default() });
+        let end = ToolEnd { overlay, versions, hook, agents, addresses, session, duration_ms, ..end };
+        (end, cut_off)
     }
 
     /// Commits the end of a call, together with the ends of the calls within it that it cuts off.

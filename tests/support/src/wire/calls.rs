@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Event;
 
 /// The calls that contain other calls.
-const LEVELS: [&str; 12] = [
+const LEVELS: [&str; 14] = [
     "run_subtask",
     "agent_create_plan",
     "agent_update_plan",
@@ -19,6 +19,8 @@ const LEVELS: [&str; 12] = [
     "verify_step",
     "planned_step",
     "__step_output__",
+    "websearch",
+    "digest_page",
     HOOK,
 ];
 /// The name of a hook among them: no tool has it.

@@ -86,6 +86,7 @@ fn an_agent_remembers_and_can_be_asked_again() {
     assert_eq!(case.agents.reads.get(), 0, "what this turn made is not read");
 }
 
+// Long: the story of three turns.
 // A-029 A-095 A-108 CF-05: agents live on in later turns, whose first request has what they heard and said before. The
 // memory of a turn ends with it.
 #[test]
