@@ -89,6 +89,7 @@ fn an_agent_remembers_and_can_be_asked_again() {
 // Long: the story of three turns.
 // A-029 A-095 A-108 CF-05: agents live on in later turns, whose first request has what they heard and said before. The
 // memory of a turn ends with it.
+// Long: four turns of one thread.
 #[test]
 fn an_agent_lives_on_in_later_turns() {
     let instructions = "Keep a diary.";
