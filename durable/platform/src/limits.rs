@@ -53,12 +53,19 @@ pub fn from_env(var: impl Fn(&str) -> Option<String>, context: &ContextProfile) 
     Overrides::read(var).limits(context)
 }
 
+/// The context of this name or alias. No request names that of a session's turns, but an operator may.
+fn known(name: &str) -> Option<&'static str> {
+    let of_sessions = ContextProfile::of(None).in_session().name;
+    let named = ContextProfile::named(name).map(|context| context.name);
+    named.or_else(|| (name == of_sessions).then_some(of_sessions))
+}
+
 fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Limits, String> {
     let wrong = |error: serde_json::Error| format!("the variable LIMITS: {}", json_problem(&error));
     let own: Map<String, Value> = wire::json::from_str(json).map_err(wrong)?;
     let (of_contexts, of_all): (Map<_, _>, Map<_, _>) =
         own.into_iter().partition(|(_, value)| value.is_object());
-    if of_contexts.keys().any(|name| ContextProfile::named(name).is_none()) {
+    if of_contexts.keys().any(|name| known(name).is_none()) {
         return Err("the variable LIMITS: an object stands under a name that is no context's".to_owned());
     }
     let mut all = serde_json::to_value(limits).map_err(wrong)?;
@@ -71,7 +78,7 @@ fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Li
     for (name, members) in
         std::iter::once((context.name.to_owned(), Value::Object(of_all))).chain(of_contexts)
     {
-        let here = ContextProfile::named(&name).is_some_and(|other| other.name == context.name);
+        let here = known(&name) == Some(context.name);
         let mut with = all.clone();
         if let (Value::Object(known), Value::Object(members)) = (&mut with, members) {
             // Journals are read leniently, variables are not: a misspelt limit would limit nothing.

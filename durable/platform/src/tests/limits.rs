@@ -110,3 +110,19 @@ fn the_operators_hooks() {
     assert!(read(r#"[{"name": "a"}]"#, "").unwrap_err().contains("HOOKS: hook 1: instructions"));
     assert!(read("[]", "yes").unwrap_err().contains("AGENT_HOOKS"));
 }
+
+// Issue 21: no request names the context of a session's turns, but the operator's limits hold in them too.
+#[test]
+fn the_turns_of_a_session_have_the_operators_limits() {
+    let session = context("thread").in_session();
+    let limits = |json: &'static str| {
+        limits::from_env(move |name| (name == "LIMITS").then(|| json.to_owned()), &session)
+    };
+    assert_eq!(limits("{}"), Ok(session.budget));
+    assert_eq!(limits(r#"{"wall_clock_ms": 20000}"#).unwrap().wall_clock_ms, 20_000);
+    let both =
+        r#"{"wall_clock_ms": 20000, "workflow": {"wall_clock_ms": 30000}, "thread": {"llm_calls": 1}}"#;
+    let both = limits(both).unwrap();
+    assert_eq!((both.wall_clock_ms, both.llm_calls), (30_000, session.budget.llm_calls));
+    assert!(limits(r#"{"procedure": {}}"#).is_err());
+}
