@@ -172,6 +172,8 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("permission_class", 1),
         ("read_only", 2),
         ("runs_at", 1),
+        // It says what a tool is for, and restricts nothing.
+        ("serves", 2),
         ("timeout_ms", 1),
     ];
     let level = [

@@ -5,7 +5,7 @@ mod random;
 mod refusals;
 mod roots;
 mod tasks;
-mod websearch;
+pub(crate) mod websearch;
 
 use std::rc::Rc;
 

@@ -23,7 +23,7 @@ fn says(text: &'static str) -> Vec<Reply> {
 }
 
 /// A turn with two pages and an answer.
-fn answered() -> Case {
+pub(crate) fn answered() -> Case {
     searched(
         TWO,
         &[

@@ -2,7 +2,7 @@
 
 pub(crate) mod deaths;
 mod outputs;
-mod planned;
+pub(crate) mod planned;
 mod random;
 mod stages;
 mod stuck;

@@ -135,6 +135,32 @@ fn reviewed() -> Case {
     )
 }
 
+/// A session whose definition and steps have all members that they can have.
+pub(crate) fn with_all_members() -> Case {
+    let verdict = json!({"assessment": "pass", "reasoning": "good"});
+    let verifier = json!({"model": "speed", "threshold": "low"});
+    let mut session = session(&[
+        ("Collect", json!({"type": "planned", "review": true, "tools": ["echo"], "verifier": verifier})),
+        ("Write", json!({})),
+    ]);
+    session.definition.stuck = wire::protocol::Stuck::NotifyOnly;
+    session.definition.notify =
+        Some(wire::protocol::WorkflowNotify { url: "https://example.com/hook".to_owned() });
+    let mut end = done("Write").1;
+    end["contextUpdates"] = json!({"seen": "Write"});
+    end["artifacts"] = json!(["report.md"]);
+    on(
+        session,
+        script(&[
+            ("plan Collect", vec![plan(&[("echo", json!({}))])]),
+            ("notes of Collect", vec![noted("Collect")]),
+            ("verify Collect", vec![Reply::Calls(vec![("finish_subtask", verdict)])]),
+            ("Write", vec![Reply::Calls(vec![("complete_step", end)])]),
+            ("all done", vec![Reply::Text("Done.")]),
+        ]),
+    )
+}
+
 fn decided(answer: Answer) -> Case {
     let mut case = reviewed();
     case.run_with(None, |_, _| {});

@@ -57,6 +57,13 @@ pub const ALL: &[Scenario] = &[
     plain("agents", crate::agents::tests::rich),
     plain("agent-as-root", crate::agents::tests::as_root),
     plain("workflow", crate::workflow::tests::deaths::rich),
+    plain("websearch", crate::agents::tests::websearch::answered),
+    Scenario {
+        name: "parked-review",
+        case: crate::workflow::tests::planned::with_all_members,
+        during: |_, _| {},
+        parks: true,
+    },
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
     Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },
@@ -101,7 +108,7 @@ pub const ALL: &[Scenario] = &[
 /// Answers each wait of a parked turn: allows the call, grants the budget once more, or gives the result.
 pub fn answer(turn: &Turn) {
     let ids = WireIds::new("turn");
-    for key in ["0.0", "0.1", "0.0-0.0", "limit.0"] {
+    for key in ["0.0", "0.1", "0.0-0.0", "0.0-a0.0", "limit.0"] {
         turn.answer(&ids.approval(key), Awaited::Approval, Answer::ApproveForThread).unwrap();
         let result = Answer::Result { content: "pasted".to_owned(), is_error: false };
         turn.answer(&ids.tool_call(key), Awaited::Client, result).unwrap();
