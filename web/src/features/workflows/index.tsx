@@ -43,7 +43,7 @@ export const workflows: Feature = {
   },
   began: (threadId) => choice.clear(threadId),
   read: keep,
-  turn: { levels: [PLANNED], begin: () => null, after: newsAfter, stored: () => null },
+  turn: { levels: [PLANNED], subtasks: [], begin: () => null, after: newsAfter, stored: () => null },
   prepare: (turns) => (kept.get().session !== null || turns.some(drawsCalls) ? view.load() : null),
   panel: {
     part: part(() => import("./WorkflowsPanel").then((module) => module.WorkflowsPanel)),
