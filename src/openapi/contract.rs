@@ -278,10 +278,14 @@ pub fn problem(codes: &[ErrorCode], is_foreign: bool, types: &mut SchemaGenerato
     });
     if is_foreign {
         let text = json!({ "type": ["string", "null"] });
-        let members = json!({
+        let mut members = json!({
             "message": { "type": "string" }, "type": { "type": "string" }, "param": text,
             "code": { "enum": names },
         });
+        if status == 500 {
+            // A turn that failed has the code of its event `error`.
+            members["code"] = json!({ "type": "string" });
+        }
         let error = json!({
             "type": "object", "properties": members, "required": ["message", "type", "param", "code"],
         });

@@ -183,6 +183,20 @@ def with_session():
     return known | {"session": started["session_id"], "id": started["thread_id"], "token": started["continue_token"]}
 
 
+def mark(messages):
+    """Has the fake model answer a conversation. A turn that fails is an error of that route, as the client expects it."""
+    for message in messages if isinstance(messages, list) else []:
+        content = message.get("content") if isinstance(message, dict) else None
+        if isinstance(content, str):
+            message["content"] = f"{content} [[fake:contract-hello]]"
+        for part in content if isinstance(content, list) else []:
+            if isinstance(part, dict) and isinstance(part.get("text"), str):
+                part["text"] = f"{part['text']} [[fake:contract-hello]]"
+
+
+requests.post(f"{FAKE}/_fake/scripts", json={"contract-hello": {"steps": [{"text": ["Hello."]}]}}, timeout=30).raise_for_status()
+
+
 def with_response(steps=({"text": ["Hello."]},), **body):
     """A response of OpenAI's Responses whose turn plays these steps."""
     name = f"contract-{next(NUMBERS)}"
@@ -292,8 +306,10 @@ def before_call(context, case, kwargs):
         case.query["q"] = "hello"
     if name == "AiSdkChat" and isinstance(case.body, dict) and DICE.random() < 0.5:
         case.body["messages"] = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": " "}]}]
-    if name == "ChatCompletion" and isinstance(case.body, dict) and DICE.random() < 0.5:
-        case.body["messages"] = [{"role": "user", "content": "Hello"}]
+    if name == "ChatCompletion" and isinstance(case.body, dict):
+        if DICE.random() < 0.5:
+            case.body["messages"] = [{"role": "user", "content": "Hello"}]
+        mark(case.body.get("messages"))
     if name == "CreateResponse" and isinstance(case.body, dict) and DICE.random() < 0.5:
         case.body["input"] = "Hello"
     if name == "ToolResults" and isinstance(case.body, dict):
