@@ -2,6 +2,7 @@
 //! Issue 21.
 
 mod external;
+mod judged;
 mod notices;
 mod service;
 

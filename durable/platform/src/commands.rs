@@ -244,8 +244,12 @@ impl Thread {
         };
         let asked = run.turn.waiting(id, on);
         let for_good = answer == Answer::ApproveForThread;
-        if for_good && asked == Some(Asked::Limit) {
-            let problem = "a limit is raised for this turn alone: `approve` or `deny`";
+        let once = match &asked {
+            Some(Asked::Limit) => Some("a limit is raised for this turn alone: `approve` or `deny`"),
+            Some(Asked::Review) => Some("a step is reviewed each time: `approve` or `deny`"),
+            Some(Asked::Call(_)) | None => None,
+        };
+        if let Some(problem) = once.filter(|_| for_good) {
             return Err(ApiError::field("decision", problem));
         }
         let receipt = self.store.transaction(|| {

@@ -31,6 +31,8 @@ pub enum Receipt {
 pub enum Asked {
     /// A call of this tool.
     Call(String),
+    /// A call that a person allows each time.
+    Review,
     /// The limits of the turn.
     Limit,
 }
@@ -77,8 +79,10 @@ impl Turn {
         let mut waits =
             record.waits.iter().filter(|((_, of), wait)| answered_by(*of) == on && wait.answer.is_none());
         let found = waits.find(|((at, of), _)| self.wire_id(at, *of) == id);
+        let each_time = |name: &str| self.facts().find(name).is_some_and(|own| own.asks_each_time);
         found.map(|(_, wait)| match wait.limit {
             Some(_) => Asked::Limit,
+            None if each_time(&wait.name) => Asked::Review,
             None => Asked::Call(wait.name.clone()),
         })
     }
