@@ -51,7 +51,7 @@ async fn decide(case: &Case, stream: &mut EventStream, decision: &str) -> Event 
     stream.until(|event| event.text("state") == "waiting_on_user").await;
     let thread = first(stream.seen(), "session").text("thread_id").to_owned();
     let path = format!("/api/threads/{thread}/approvals/{}", request.text("approval_id"));
-    // Nobody lets a review pass for the whole thread.
+    // A person decides on each review: no answer holds for the whole thread.
     let for_good = case.client.post(&path, &json!({ "decision": "approve_for_thread" })).await;
     assert_problem(for_good, 400, "invalid_request", Some("decision")).await;
     case.client.post(&path, &json!({ "decision": decision })).await.expect(200).await;

@@ -1,4 +1,4 @@
-//! What the end of a session tells its address.
+//! The notice of a session's end to the address of its definition.
 
 use espalier_test_support::{Case, Value, json, stored};
 

@@ -1,7 +1,7 @@
 //! Reads the events of a turn for both APIs. An answer is the part of the turn between two waits: it ends where the turn
 //! waits for the client or a person, and the client's next request has the rest as another answer.
 //!
-//! What the client is asked stands at the end of the answer, because it answers only then. A question that somebody else
+//! The questions to the client stand at the end of the answer, because it answers only then. A question that somebody else
 //! answered meanwhile is not told.
 
 use std::collections::BTreeMap;

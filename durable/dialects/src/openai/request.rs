@@ -211,7 +211,7 @@ impl Sent {
 }
 
 impl Body<'_> {
-    /// What the end of the conversation asks for, and whether it has instructions.
+    /// The wish at the end of the conversation, and whether it has instructions.
     fn wants(&self) -> Result<(Wants, bool), ApiError> {
         let (name, list, only) = self.list()?;
         if let Some(only) = only {

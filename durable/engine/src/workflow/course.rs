@@ -201,7 +201,7 @@ async fn judged(
             staged.retries = 0;
             Move::told(prompt::DENIED, Some(change))
         }
-        // Nobody came: the session waits for a person, and the next message goes on.
+        // The time to answer is over: the session waits for a person, and the next message goes on.
         Decided::Expired => {
             Move::Stop(changed(&staged.session, SessionStatus::NeedsHumanReview, Some("unanswered")))
         }

@@ -29,7 +29,7 @@ fn the_service_brings_three_workflows() {
             definition.steps.iter().all(|step| step.verifier.is_none()),
             "{id}: no call beside the rounds"
         );
-        // Nothing in a file is ignored.
+        // The definition has each member of its file.
         let file: Value = serde_json::from_str(json).unwrap();
         assert_eq!(serde_json::to_value(&definition).unwrap(), file, "{id}");
     }

@@ -136,7 +136,7 @@ describe("a definition", () => {
     answer = () => Promise.reject(new TypeError("no line"));
     await workflows.save();
     expect(toldIn(workflows)).toContain("cannot be reached");
-    // What was written stays, and a change takes the words away.
+    // The text stays, and a change takes the message away.
     expect(workflows.desk.get().draft?.text).toBe(begun);
     workflows.change({ text: "{}" });
     expect(toldIn(workflows)).toBeNull();

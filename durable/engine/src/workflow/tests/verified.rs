@@ -158,7 +158,7 @@ fn a_denied_step_is_done_once_more() {
     assert_eq!(decisions, [Decision::Deny, Decision::ApproveForThread]);
 }
 
-// Nobody allows reviews for the whole thread: the next one asks again.
+// An answer for the whole thread lets one review pass: the next one asks again.
 #[test]
 fn a_review_asks_each_time() {
     let steps = vec![
