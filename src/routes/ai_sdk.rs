@@ -21,14 +21,14 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
             let (turn_id, read) = read.unzip();
             ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read, stop: false }
         }
-        Wants::Turn { request, same, follows } => {
+        Wants::Turn { request, same, follows, history } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             let turn_id = match same {
                 Some((id, message)) => owner.dialect_turn(thread_id, &id, &message),
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
             let visitor = chat::visitor(call, &owner);
-            let (dialect, history, unlisted) = (Some(DIALECT), Vec::new(), false);
+            let (dialect, unlisted) = (Some(DIALECT), false);
             ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted }
         }
     };

@@ -1,11 +1,23 @@
 //! Parts of requests that several dialects have.
 
+use std::collections::VecDeque;
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::names;
+use wire::protocol::ApiError;
 
 /// The most answers of a request, the newest ones. A turn has fewer calls in all.
 pub const MAX_ANSWERS: usize = 512;
+/// The most messages of a list that count, the newest ones. A list of 16 MiB could have millions, each with a place here.
+pub const MAX_MESSAGES: usize = 4_096;
+/// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
+/// names a thread.
+pub const MAX_IMPORTED: usize = 200_000;
 /// The most bytes of one result. The service cuts the results of tools far below that.
 const MAX_RESULT: usize = 1 << 20;
 /// The model that stands for the deployment's own choice.
@@ -13,6 +25,76 @@ pub const DEFAULT_MODEL: &str = "espalier";
 
 /// A part of a message, of any type. Plain JSON: a type with so many members would be as much code as all the rest.
 pub type Part = Map<String, Value>;
+
+/// The end of a list of messages, each with its place in the list. A message is read when it is asked for, and older ones
+/// are skipped while the body is parsed.
+#[derive(Default)]
+pub struct Newest<'a> {
+    messages: VecDeque<&'a RawValue>,
+    count: usize,
+}
+
+impl<'a> Newest<'a> {
+    /// The messages, the newest one first.
+    pub fn back(&self) -> impl Iterator<Item = (usize, &'a RawValue)> + Clone {
+        let places = (0..self.count).rev();
+        places.zip(self.messages.iter().rev().copied())
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Newest<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_seq(Newest::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Newest<'a> {
+    type Value = Newest<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(mut self, mut list: S) -> Result<Newest<'a>, S::Error> {
+        while let Some(message) = list.next_element()? {
+            if self.messages.len() == MAX_MESSAGES {
+                self.messages.pop_front();
+            }
+            self.messages.push_back(message);
+            self.count += 1;
+        }
+        Ok(self)
+    }
+}
+
+/// The conversation before a message: a question and an answer in turn. `earlier`: its messages from the end, each whether
+/// the user said it, and its text.
+pub fn history(
+    earlier: impl Iterator<Item = Result<(bool, String), ApiError>>,
+) -> Result<Vec<String>, ApiError> {
+    // Neighbours of one author are one message.
+    let (mut texts, mut chars) = (Vec::<(bool, String)>::new(), 0);
+    for message in earlier {
+        let (is_user, words) = message?;
+        chars += words.chars().count();
+        if chars > MAX_IMPORTED {
+            break;
+        }
+        match texts.last_mut() {
+            _ if words.trim().is_empty() => {}
+            Some((of_user, text)) if *of_user == is_user => *text = [&*words, "\n\n", text].concat(),
+            _ => texts.push((is_user, words)),
+        }
+    }
+    // It begins with a question and ends with an answer.
+    if texts.last().is_some_and(|(is_user, _)| !is_user) {
+        texts.pop();
+    }
+    let answered = texts.into_iter().skip_while(|(is_user, _)| *is_user);
+    let mut texts: Vec<String> = answered.map(|(_, text)| text).collect();
+    texts.reverse();
+    Ok(texts)
+}
 
 /// A member that is a text.
 pub fn text<'a>(part: &'a Part, name: &str) -> Option<&'a str> {

@@ -1,17 +1,14 @@
 //! The body of the client's request. It has the whole chat, of which only the end counts: the newest user message, or the
-//! answers in the newest message of the assistant. The older messages are skipped while the body is parsed.
+//! answers in the newest message of the assistant. The rest is read for a new thread alone.
 
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, bounded, named, text};
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Newest, Part, bounded, history, named, text};
 use wire::protocol::{
     ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ContentPart, DataUrl, Decision,
     GivenAnswer, IfRunning, ModeProfile, Seq, read_body,
@@ -31,7 +28,7 @@ pub struct ChatBody<'a> {
     /// The chat. The newest message counts, and the service has the ones before it.
     #[serde(borrow)]
     #[cfg_attr(feature = "openapi", schemars(with = "Vec<UiMessage>", length(min = 1)))]
-    messages: Messages<'a>,
+    messages: Newest<'a>,
     #[serde(default)]
     trigger: Trigger,
     /// The message to answer anew, or to replace.
@@ -82,15 +79,6 @@ struct UiMessage {
     parts: Vec<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// The end of the chat.
-#[derive(Default)]
-struct Messages<'a> {
-    /// The newest message, and its place in the list.
-    newest: Option<(usize, Message<'a>)>,
-    /// The last message of the assistant before it.
-    answer: Option<Message<'a>>,
-}
-
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -111,36 +99,6 @@ enum Author {
     Assistant,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Messages<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(End(PhantomData))
-    }
-}
-
-struct End<'a>(PhantomData<&'a ()>);
-
-impl<'de: 'a, 'a> Visitor<'de> for End<'a> {
-    type Value = Messages<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sequence")
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Messages<'a>, S::Error> {
-        let mut end = Messages::default();
-        let mut index = 0;
-        while let Some(message) = list.next_element::<Message<'a>>()? {
-            // The service has its own instructions.
-            if message.role != Author::System {
-                let before = end.newest.replace((index, message)).map(|(_, before)| before);
-                end.answer = before.filter(|it| it.role == Author::Assistant).or(end.answer);
-            }
-            index += 1;
-        }
-        Ok(end)
-    }
-}
-
 /// A request in our own terms.
 #[derive(Debug)]
 pub struct Sent {
@@ -152,8 +110,13 @@ pub struct Sent {
 #[derive(Debug)]
 pub enum Wants {
     /// A turn. `same` is the message as it came: a request with the same one is a repetition. A request for another version
-    /// has none, because it may be meant twice. `follows` is as in the command.
-    Turn { request: Box<ChatRequest>, same: Option<(String, String)>, follows: Option<Uuid> },
+    /// has none, because it may be meant twice. `follows` and `history` are as in the command.
+    Turn {
+        request: Box<ChatRequest>,
+        same: Option<(String, String)>,
+        follows: Option<Uuid>,
+        history: Vec<String>,
+    },
     /// To answer calls of a turn and read its rest: after the number up to which the client has read it, if that is known.
     Answers { answers: Vec<GivenAnswer>, read: Option<(String, Seq)> },
 }
@@ -172,10 +135,15 @@ impl Sent {
 
 impl ChatBody<'_> {
     fn wants(mut self) -> Result<Wants, ApiError> {
-        let Messages { newest, answer } = std::mem::take(&mut self.messages);
-        let Some((index, newest)) = newest else {
+        let messages = std::mem::take(&mut self.messages);
+        // The service has its own instructions.
+        let is_said = |read: &Result<(usize, Message<'_>), ApiError>| !matches!(read, Ok((_, message)) if message.role == Author::System);
+        let mut end = messages.back().map(message).filter(is_said);
+        let Some((index, newest)) = end.next().transpose()? else {
             return Err(ApiError::field("messages", "expected at least one message of the user"));
         };
+        let by_assistant = |read: &Result<(usize, Message<'_>), ApiError>| !matches!(read, Ok((_, message)) if message.role != Author::Assistant);
+        let answer = end.clone().find(by_assistant).transpose()?.map(|(_, answer)| answer);
         let anew = self.trigger == Trigger::RegenerateMessage;
         let is_named = |message: &Message<'_>| self.message_id.as_deref() == Some(&*message.id);
         let answered = match (newest.role, &answer) {
@@ -194,8 +162,10 @@ impl ChatBody<'_> {
         let is_version = anew || is_named(&newest);
         let follows = if is_version { Some(place(answer.as_ref())?) } else { None };
         let same = (!is_version).then(|| (newest.id.clone().into_owned(), newest.parts.get().to_owned()));
+        let said = |(_, message): (usize, Message<'_>)| (message.role == Author::User, words(&message));
+        let history = history(end.map(|read| read.map(said)))?;
         let request = Box::new(self.request(content(&newest, index)?, index)?);
-        Ok(Wants::Turn { request, same, follows })
+        Ok(Wants::Turn { request, same, follows, history })
     }
 
     fn request(self, content: Content, index: usize) -> Result<ChatRequest, ApiError> {
@@ -235,6 +205,22 @@ fn place(answer: Option<&Message<'_>>) -> Result<Uuid, ApiError> {
         let detail = "the answer before the message must have the id that the service gave it";
         ApiError::field("messages", detail)
     })
+}
+
+/// Reads a message of the list.
+fn message((index, raw): (usize, &RawValue)) -> Result<(usize, Message<'_>), ApiError> {
+    let refused = |error: ApiError| {
+        let member = error.field.map_or_else(String::new, |field| format!(".{field}"));
+        ApiError { field: Some(format!("messages[{index}]{member}")), ..error }
+    };
+    read_body(raw.get().as_bytes()).map(|message| (index, message)).map_err(refused)
+}
+
+/// The texts of an earlier message. Parts of another form have none.
+fn words(message: &Message<'_>) -> String {
+    let parts: Vec<Part> = wire::json::from_str(message.parts.get()).unwrap_or_default();
+    let texts = parts.iter().filter(|part| text(part, "type") == Some("text"));
+    texts.filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The parts of a message.

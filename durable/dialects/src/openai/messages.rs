@@ -7,10 +7,6 @@ use super::{CALL, QUESTION};
 use crate::given::{Part, at, bounded, text};
 use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
 
-/// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
-/// names a thread.
-const MAX_IMPORTED: usize = 200_000;
-
 /// A message of the conversation.
 pub enum Kind {
     /// Instructions: the service has its own.
@@ -36,42 +32,14 @@ pub fn kind(part: &Part) -> Kind {
     }
 }
 
-/// The conversation before a message, read from its end: texts alone, a question and an answer in turn.
-pub fn history(
-    earlier: impl Iterator<Item = Result<(usize, Part), ApiError>>,
-) -> Result<(Vec<String>, bool), ApiError> {
-    // Whose text it is, newest first. Neighbours of one author are one message.
-    let (mut texts, mut chars, mut has_instructions) = (Vec::<(bool, String)>::new(), 0, false);
-    for message in earlier {
-        let (_, part) = message?;
-        let is_user = match kind(&part) {
-            Kind::System => {
-                has_instructions = true;
-                continue;
-            }
-            Kind::User => true,
-            Kind::Assistant => false,
-            Kind::Answer | Kind::Other => continue,
-        };
-        let words = words(part.get("content").unwrap_or(&Value::Null));
-        chars += words.chars().count();
-        if chars > MAX_IMPORTED {
-            break;
-        }
-        match texts.last_mut() {
-            _ if words.trim().is_empty() => {}
-            Some((of_user, text)) if *of_user == is_user => *text = [&*words, "\n\n", text].concat(),
-            _ => texts.push((is_user, words)),
-        }
-    }
-    // It begins with a question and ends with an answer.
-    if texts.last().is_some_and(|(is_user, _)| !is_user) {
-        texts.pop();
-    }
-    let answered = texts.into_iter().skip_while(|(is_user, _)| *is_user);
-    let mut texts: Vec<String> = answered.map(|(_, text)| text).collect();
-    texts.reverse();
-    Ok((texts, has_instructions))
+/// Whose text a message is, and the text; none where it is no text of a user or an assistant.
+pub fn said(part: &Part) -> Option<(bool, String)> {
+    let is_user = match kind(part) {
+        Kind::User => true,
+        Kind::Assistant => false,
+        Kind::System | Kind::Answer | Kind::Other => return None,
+    };
+    Some((is_user, words(part.get("content").unwrap_or(&Value::Null))))
 }
 
 /// The text of a content: a text, or the texts of its parts.

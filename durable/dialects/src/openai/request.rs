@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::ids::Place;
-use super::messages::{Kind, answer, content, history, kind};
-use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, at, named};
+use super::messages::{Kind, answer, content, kind, said};
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Newest, Part, at, history, named};
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
     OpenAiApi, read_body,
@@ -163,7 +163,7 @@ impl Body<'_> {
     }
 
     /// The conversation, message by message, and the member that has it.
-    fn list(&self) -> Result<(&'static str, Vec<&RawValue>, Option<String>), ApiError> {
+    fn list(&self) -> Result<(&'static str, Newest<'_>, Option<String>), ApiError> {
         let name = match self.api {
             OpenAiApi::ChatCompletions => "messages",
             OpenAiApi::Responses => "input",
@@ -172,7 +172,7 @@ impl Body<'_> {
         let raw = self.members.get(name).ok_or_else(missing)?.get();
         if self.api == OpenAiApi::Responses && raw.starts_with('"') {
             let only = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected a text"))?;
-            return Ok((name, Vec::new(), Some(only)));
+            return Ok((name, Newest::default(), Some(only)));
         }
         let list = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected an array"))?;
         Ok((name, list, None))
@@ -217,12 +217,12 @@ impl Body<'_> {
         if let Some(only) = only {
             return Ok((self.turn(Content::Text(only), name, Vec::new())?, false));
         }
-        let read = |(at, raw): (usize, &&RawValue)| {
+        let read = |(at, raw): (usize, &RawValue)| {
             let part: Result<Part, _> = wire::json::from_str(raw.get());
             let refused = |_| ApiError::field(format!("{name}[{at}]"), "expected an object");
             part.map(|part| (at, part)).map_err(refused)
         };
-        let mut end = list.iter().enumerate().rev().map(read);
+        let mut end = list.back().map(read);
         let (mut answers, mut place, mut has_instructions) = (Vec::new(), None::<Place>, false);
         let question = loop {
             let Some((at, part)) = end.next().transpose()? else { break None };
@@ -252,9 +252,15 @@ impl Body<'_> {
         }
         let missing = || ApiError::field(name, "expected at least one message of the user");
         let (at, content) = question.ok_or_else(missing)?;
-        let (history, instructed) = history(end)?;
-        let turn = self.turn(content, &format!("{name}[{at}]"), history)?;
-        Ok((turn, has_instructions || instructed))
+        let earlier = end.filter_map(|message| match message {
+            Ok((_, part)) => {
+                has_instructions |= matches!(kind(&part), Kind::System);
+                said(&part).map(Ok)
+            }
+            Err(error) => Some(Err(error)),
+        });
+        let history = history(earlier)?;
+        Ok((self.turn(content, &format!("{name}[{at}]"), history)?, has_instructions))
     }
 
     fn turn(&self, content: Content, at: &str, history: Vec<String>) -> Result<Wants, ApiError> {

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::ai_sdk::request::*;
+use crate::given::{MAX_IMPORTED, MAX_MESSAGES};
 use wire::protocol::{ApiError, Content, Decision, GivenAnswer, IfRunning};
 
 const ANSWER: &str = "0190a0a0-0000-7000-8000-000000000001";
@@ -26,7 +27,7 @@ fn field(body: &Value) -> Option<String> {
 
 fn turn(body: &Value) -> (Box<wire::protocol::ChatRequest>, Option<(String, String)>, Option<Uuid>) {
     match parse(body).unwrap().wants {
-        Wants::Turn { request, same, follows } => (request, same, follows),
+        Wants::Turn { request, same, follows, .. } => (request, same, follows),
         Wants::Answers { answers, .. } => panic!("{answers:?}"),
     }
 }
@@ -45,6 +46,48 @@ fn the_newest_message_of_the_user_counts() {
     assert_eq!((request.model.as_deref(), request.if_running), (None, Some(IfRunning::Supersede)));
     assert_eq!(same.map(|(id, _)| id).as_deref(), Some("u2"));
     assert_eq!(follows, None, "the thread is the authority of the history");
+}
+
+// Issue 22
+#[test]
+fn a_history_is_imported_in_turns() {
+    let history = |messages: &[Value]| {
+        let body = json!({"id": "c", "messages": messages});
+        let Wants::Turn { history, .. } = parse(&body).unwrap().wants else { panic!() };
+        history
+    };
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let tool =
+        json!({"type": "tool-a", "toolCallId": "t", "state": "output-available", "output": "not imported"});
+    let messages = [
+        assistant("a0", json!([text("Welcome.")])),
+        user("u1", "One"),
+        json!({"id": "s", "role": "system", "parts": [text("Be brief.")]}),
+        user("u2", "and two"),
+        assistant("a1", json!([{"type": "step-start"}, tool, text("Three."), text("Four.")])),
+        user("u3", "Unanswered"),
+        user("u4", "Five"),
+    ];
+    assert_eq!(history(&messages), ["One\n\nand two", "Three.\n\nFour."]);
+    assert_eq!(history(&messages[..2]), [""; 0], "an answer without its question");
+    assert_eq!(history(&[user("u1", "One"), assistant("a", json!("no parts")), user("u2", "Two")]), [""; 0]);
+
+    // The newest messages of a list, and the newest characters of a conversation.
+    let many = |rounds: usize| {
+        let rounds = (0..rounds).flat_map(|_| [user("u", "q"), assistant("a", json!([text("a")]))]);
+        history(&rounds.chain([user("u", "Now")]).collect::<Vec<_>>()).len()
+    };
+    let most = (MAX_MESSAGES - 1) / 2 * 2;
+    assert_eq!((many(most / 2), many(most / 2 + 1)), (most, most));
+    let long = |extra: usize| {
+        let old = [user("u", "a"), assistant("a", json!([text("b")]))];
+        let new = [
+            user("u", &"q".repeat(MAX_IMPORTED / 2)),
+            assistant("a", json!([text(&"r".repeat(MAX_IMPORTED / 2 - 2 + extra))])),
+        ];
+        history(&[&old[..], &new[..], &[user("u", "Now")]].concat()).len()
+    };
+    assert_eq!((long(0), long(1)), (4, 2));
 }
 
 // Issue 22
