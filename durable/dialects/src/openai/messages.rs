@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::ids::{self, Place};
 use super::{CALL, QUESTION};
 use crate::given::{Part, at, bounded, text};
+use crate::ids::{self, Place};
 use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
 
 /// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
