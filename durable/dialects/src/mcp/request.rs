@@ -24,7 +24,7 @@ pub struct MessageBody {
     #[cfg_attr(feature = "openapi", schemars(extend("const" = "2.0")))]
     jsonrpc: String,
     /// A text or an integer.
-    #[cfg_attr(feature = "openapi", schemars(extend("type" = ["string", "integer"], "maxLength" = 256)))]
+    #[cfg_attr(feature = "openapi", schemars(extend("type" = ["string", "integer"], "maxLength" = MAX_ID)))]
     id: Option<Value>,
     method: String,
     params: Option<Part>,
@@ -115,7 +115,7 @@ pub fn read(body: &[u8], header: impl Fn(&str) -> Option<String>) -> Result<Mess
         return Err(refused(told, INVALID_REQUEST, "expected a request or a notification"));
     };
     let params = match params {
-        None => Part::new(),
+        None | Some(Value::Null) => Part::new(),
         Some(Value::Object(params)) => params,
         Some(_) => return Err(refused(told, INVALID_REQUEST, "params must be an object")),
     };
