@@ -1,6 +1,9 @@
 //! `POST /mcp`: the service as an MCP server. A tool is a request to one of our own routes, which judges it as any other
 //! request; `chat` is a command to its thread's object, which answers in the protocol's form.
 
+#[cfg(feature = "fixtures")]
+mod fixtures;
+
 use dialects::mcp::{self, CHAT, Message, Planned, Request, TASKS};
 use dialects::object;
 use serde_json::{Map, Value};
@@ -28,6 +31,10 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
         }
         Err(refusal) => return Ok(Reply::json(refusal.status, &refusal.body).into()),
     };
+    #[cfg(feature = "fixtures")]
+    if let Some(answer) = fixtures::answer(call, caller.clone().owner()?, &request) {
+        return Ok(answer);
+    }
     let is_modern = request.is_modern();
     match (request.method.as_str(), is_modern) {
         ("server/discover", true) => Ok(result(&request, mcp::discovered())),
