@@ -3,21 +3,17 @@
 
 #[cfg(feature = "fixtures")]
 mod fixtures;
+mod turns;
 
-use dialects::mcp::{self, CHAT, Message, Planned, Request, TASKS};
+use dialects::mcp::{self, CHAT, Message, Planned, Request};
 use dialects::object;
 use serde_json::{Map, Value};
-use uuid::Uuid;
-use wire::protocol::{
-    AnswerForm, ApiError, ChatRequest, Dialect, ErrorCode, McpGives, McpReply, Owner, ThreadCommand,
-    ThreadEnvelope,
-};
+use wire::protocol::{ApiError, ErrorCode};
 
 use super::credentials::Caller;
-use super::{answering, chat, foreign, object};
+use super::{answering, foreign, object};
 use crate::auth::scope::{Access, Scope};
 use crate::call::{Answer, Call};
-use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::router::{self, Found, Row};
@@ -55,7 +51,7 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
             Ok(result(&request, mcp::list(is_modern, templates)))
         }
         ("resources/read", _) => resource(call, caller, &request).await,
-        ("tasks/get" | "tasks/update" | "tasks/cancel", true) => task(call, caller, &request).await,
+        ("tasks/get" | "tasks/update" | "tasks/cancel", true) => turns::task(call, caller, &request).await,
         (method, _) => {
             let status = if is_modern { 404 } else { 200 };
             let told = format!("there is no method {method}");
@@ -107,7 +103,7 @@ async fn tool(call: &Call, caller: Caller, request: &Request) -> Result<Answer, 
     };
     if name == CHAT {
         caller.needs(Scope::Write)?;
-        return converse(call, caller.owner()?, request, &arguments).await;
+        return turns::converse(call, caller.owner()?, request, &arguments).await;
     }
     let uri = arguments.get("path").and_then(Value::as_str).unwrap_or_default().to_owned();
     match mcp::plan(name, arguments) {
@@ -170,147 +166,6 @@ async fn told(answer: Answer) -> Result<Told, Failure> {
             Told { status: response.status(), media_type, body }
         }
     })
-}
-
-/// `chat`: starts a turn, or goes on with the one that `requestState` names.
-async fn converse(
-    call: &Call,
-    owner: Owner,
-    request: &Request,
-    arguments: &Map<String, Value>,
-) -> Result<Answer, Failure> {
-    let Some(message) = arguments.get("message").and_then(Value::as_str) else {
-        return Ok(complete(request, refused(&ApiError::field("message", "must be a text"))));
-    };
-    let given = |name: &str| request.params.get(name);
-    let states = call.settings.turn_states.as_ref();
-    let abilities = request.abilities();
-    let accepts_events = call.header("accept").is_some_and(|accepted| accepted.contains("text/event-stream"));
-    let (gives, form) = match (abilities.tasks, accepts_events) {
-        (true, _) => (McpGives::NewTask, AnswerForm::Now),
-        (false, true) => (McpGives::Answer, AnswerForm::Stream),
-        (false, false) => (McpGives::Answer, AnswerForm::Whole),
-    };
-    let mut reply = reply(call, request, gives, form);
-    let (thread_id, command) =
-        match (given("requestState").filter(|state| !state.is_null()), given("inputResponses")) {
-            (Some(state), responses) => {
-                let place = states.zip(state.as_str());
-                let place = place.and_then(|(states, state)| states.read(state, &owner, message, call.now));
-                let Some((thread_id, turn_id)) = place else {
-                    return Ok(invalid(request, "requestState is not valid for this message, or over"));
-                };
-                let (answers, is_open) =
-                    match responses.map_or_else(|| Ok((Vec::new(), false)), mcp::decisions) {
-                        Ok(decisions) => decisions,
-                        Err(why) => return Ok(invalid(request, &why)),
-                    };
-                // Somebody who dismissed a question is not asked it again at once.
-                reply.state = (!is_open).then(|| state.as_str().map(str::to_owned)).flatten();
-                let (turn_id, read, stop) = (Some(turn_id.to_string()), Some(0), false);
-                (thread_id, ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop })
-            }
-            (None, Some(_)) => {
-                return Ok(invalid(request, "inputResponses needs the requestState of the question"));
-            }
-            (None, None) => {
-                let chat = match begun(arguments, message, reply.stops) {
-                    Ok(chat) => chat,
-                    Err(refusal) => return Ok(complete(request, refused(&refusal))),
-                };
-                // The same key is the same turn.
-                let turn_id = match call.header("idempotency-key") {
-                    Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),
-                    None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
-                };
-                let thread_id = chat.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
-                let state = states.filter(|_| abilities.forms);
-                reply.state = state.map(|states| states.make(&owner, thread_id, turn_id, message, call.now));
-                let (visitor, dialect, request) =
-                    (chat::visitor(call, &owner), Some(of(reply)), Box::new(chat));
-                let (follows, history, unlisted) = (None, Vec::new(), false);
-                let command =
-                    ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted };
-                (thread_id, command)
-            }
-        };
-    let response = object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await?;
-    if response.ok() {
-        return Ok(Answer::Object(response));
-    }
-    let Told { status, media_type, body } = told(Answer::Object(response)).await?;
-    Ok(complete(request, mcp::tool_result(status, &media_type, &body, "")))
-}
-
-/// The request that starts a turn.
-fn begun(arguments: &Map<String, Value>, message: &str, stops: bool) -> Result<ChatRequest, ApiError> {
-    let body = object! {
-        "content": message, "cancel_on_disconnect": stops, "thread_id": arguments.get("thread_id").cloned(),
-    };
-    ChatRequest::parse(body.to_string().as_bytes()).map_err(|error| {
-        let field = error.field.map(|field| field.replacen("content", "message", 1));
-        ApiError { field, ..error }
-    })
-}
-
-/// The response that a turn becomes.
-fn reply(call: &Call, request: &Request, gives: McpGives, form: AnswerForm) -> McpReply {
-    let is_modern = request.is_modern();
-    McpReply {
-        id: request.id.to_string(),
-        progress: request.progress(),
-        gives,
-        form,
-        is_modern,
-        state: None,
-        origin: call.own_origin().unwrap_or_default().to_owned(),
-        // Earlier revisions say that a lost connection is no cancellation.
-        stops: is_modern && form == AnswerForm::Stream,
-    }
-}
-
-fn of(reply: McpReply) -> Dialect {
-    Dialect::Mcp(Box::new(reply))
-}
-
-/// `tasks/get`, `tasks/update`, `tasks/cancel`: a task is a turn.
-async fn task(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
-    let abilities = request.abilities();
-    if !abilities.tasks {
-        let data =
-            object! { "requiredCapabilities": object! { "extensions": object! { TASKS: object! {} } } };
-        let told = "this method needs the extension for tasks";
-        return Ok(error(request, 400, mcp::MISSING_CAPABILITY, told, data));
-    }
-    let place = request.params.get("taskId").and_then(Value::as_str).and_then(mcp::task);
-    let Some(place) = place else { return Ok(invalid(request, "there is no task with this id")) };
-    let (gives, stop) = match request.method.as_str() {
-        "tasks/get" => (McpGives::Task, false),
-        method => (McpGives::Nothing, method == "tasks/cancel"),
-    };
-    if gives == McpGives::Nothing {
-        caller.needs(Scope::Write)?;
-    }
-    let answers = match request.params.get("inputResponses").filter(|_| request.method == "tasks/update") {
-        None => Vec::new(),
-        Some(responses) => match mcp::decisions(responses) {
-            Ok((answers, _)) => answers,
-            Err(why) => return Ok(invalid(request, &why)),
-        },
-    };
-    let mut reply = reply(call, request, gives, AnswerForm::Now);
-    reply.state = abilities.forms.then(String::new);
-    let (turn_id, read) = (Some(place.turn.to_string()), Some(0));
-    let command = ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop };
-    let envelope = ThreadEnvelope { owner: caller.owner()?, thread_id: place.thread, command };
-    let response = object::ask(&call.env, &envelope).await?;
-    if response.ok() {
-        return Ok(Answer::Object(response));
-    }
-    let problem: Value = object::read(&response).await?;
-    let code = if response.status() < 500 { mcp::INVALID_PARAMS } else { mcp::INTERNAL };
-    let detail = member(&problem, "detail").to_owned();
-    Ok(error(request, 200, code, &detail, problem))
 }
 
 /// `resources/list`: the threads. The files of a thread are templates, because each thread has a list of its own.

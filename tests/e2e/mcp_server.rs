@@ -4,6 +4,7 @@
 //! Issue 22, 3
 
 mod raw;
+mod tasks;
 
 use espalier_test_support::stored::eventually;
 use espalier_test_support::{Case, Client, Value, call, deltas, env, json, new_id, text};
@@ -82,6 +83,7 @@ fn names(list: &Value, member: &str) -> Vec<String> {
     list.iter().map(|one| one[member].as_str().expect("a name").to_owned()).collect()
 }
 
+// Long: the story of a client, from its first request on.
 #[tokio::test]
 async fn both_libraries_find_the_tools_and_chat() {
     for (era, version) in ERAS {
@@ -160,6 +162,7 @@ async fn both_libraries_find_the_tools_and_chat() {
     }
 }
 
+// Long: a step for each tool.
 #[cfg(all(feature = "files", feature = "knowledge", feature = "workflows"))]
 #[tokio::test]
 async fn files_memories_collections_and_workflows_are_tools() {
