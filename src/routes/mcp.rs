@@ -40,8 +40,8 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
         }
         ("ping", false) => Ok(result(&request, object! {})),
         ("tools/list", _) => {
-            let tools: Vec<Value> =
-                mcp::tools().into_iter().filter(|tool| is_offered(&caller, member(tool, "name"))).collect();
+            let mut tools = mcp::tools();
+            tools.retain(|tool| is_offered(&caller, member(tool, "name")));
             Ok(result(&request, mcp::list(is_modern, object! { "tools": tools })))
         }
         ("tools/call", _) => tool(call, caller, &request).await,

@@ -1,6 +1,7 @@
 //! The protocol on the wire: headers, statuses, the signed state of a turn, and what is refused.
 
 use espalier_test_support::http::Reply;
+use espalier_test_support::identity::users;
 use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
 
 use super::{destroys, keyed, keyed_at};
@@ -321,6 +322,15 @@ async fn a_deployment_with_issuers_tells_where_tokens_come_from() {
     let reply = closed.post("/mcp", &list).await.expect(401).await;
     let challenge = format!("resource_metadata=\"{url}/.well-known/oauth-protected-resource/mcp\"");
     assert!(reply.header("www-authenticate").ends_with(&challenge), "{}", reply.header("www-authenticate"));
+    // A user of an issuer has the tools, and another one none of their threads.
+    let [ada, eve] = users([("lab", &new_id()), ("lab", &new_id())]).await.map(Case::of);
+    ada.script("", [text("Hello.")]).await;
+    let told = result(&ada.client, &none(), "tools/call", chat(&ada, "Hello")).await;
+    let thread = &told["structuredContent"]["thread_id"];
+    let read = json!({ "name": "read_thread", "arguments": { "thread_id": thread } });
+    for (client, is_error) in [(&ada.client, Value::Null), (&eve.client, json!(true))] {
+        assert_eq!(result(client, &none(), "tools/call", read.clone()).await["isError"], is_error);
+    }
     // What the Worker does not know there is no page.
     closed.get("/.well-known/oauth-authorization-server").await.expect(404).await;
 }

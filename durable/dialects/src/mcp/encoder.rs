@@ -131,16 +131,22 @@ impl Encoder {
 
     /// The result of `chat`. `ended`: how the turn ended; `note`: what else the client should know.
     fn answer(&self, ended: &str, note: Option<&str>, is_error: bool) -> Value {
-        let texts: Vec<&str> = self.texts.iter().map(|(_, text)| text.as_str()).collect();
-        let answer = texts.join("\n\n");
+        let mut answer = String::new();
+        for (_, text) in &self.texts {
+            answer.push_str(if answer.is_empty() { "" } else { "\n\n" });
+            answer.push_str(text);
+        }
         let ids = object! {
             "thread_id": &*self.thread, "turn_id": &*self.turn, "finish_reason": ended,
         };
         // A model that reads the texts alone needs the thread's id too.
         let told = ids.to_string();
-        let texts = [answer.as_str(), note.unwrap_or_default(), told.as_str()].into_iter();
-        let texts = texts.filter(|text| !text.is_empty());
-        let content: Vec<Value> = texts.map(|text| object! { "type": "text", "text": text }).collect();
+        let mut content = Vec::new();
+        for text in [answer.as_str(), note.unwrap_or_default(), told.as_str()] {
+            if !text.is_empty() {
+                content.push(object! { "type": "text", "text": text });
+            }
+        }
         let answer = object! { "answer": answer };
         object! { "content": content, "structuredContent": with(answer, ids), "isError": is_error }
     }
@@ -177,7 +183,11 @@ impl Encoder {
 
     /// The questions, as requests to the client.
     fn questions(&self) -> Value {
-        of_members(self.asked.iter().map(|asked| (asked.id.as_str(), asked.question())).collect())
+        let mut questions = Vec::new();
+        for asked in &self.asked {
+            questions.push((asked.id.as_str(), asked.question()));
+        }
+        of_members(questions)
     }
 
     /// Where a person decides.

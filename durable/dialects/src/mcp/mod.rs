@@ -95,11 +95,15 @@ fn server() -> Value {
 
 /// The result of `server/discover`.
 pub fn discovered() -> Value {
-    let versions: Vec<Value> = [MODERN].into_iter().chain(LEGACY).map(Value::from).collect();
     let capabilities = with(capabilities(), object! { "extensions": object! { TASKS: object! {} } });
-    let result =
-        object! { "supportedVersions": versions, "capabilities": capabilities, "instructions": INSTRUCTIONS };
+    let result = object! { "supportedVersions": versions(), "capabilities": capabilities, "instructions": INSTRUCTIONS };
     list(true, result)
+}
+
+/// All revisions, newest first.
+fn versions() -> Value {
+    let [newer, older] = LEGACY;
+    Value::from(vec![Value::from(MODERN), Value::from(newer), Value::from(older)])
 }
 
 /// The result of `initialize`: the revision that the client asked for, or the newest one that begins so.

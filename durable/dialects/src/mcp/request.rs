@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, LEGACY, MODERN, PARSE, TASKS, UNSUPPORTED_VERSION,
-    error,
+    error, versions,
 };
 use crate::given::{MAX_ANSWERS, Part, at, object, text};
 use wire::protocol::{Decision, GivenAnswer};
@@ -157,8 +157,7 @@ fn era(method: &str, params: &Part, header: impl Fn(&str) -> Option<String>) -> 
         return Ok(Era::Legacy);
     }
     if version != MODERN {
-        let supported: Vec<Value> = [MODERN].into_iter().chain(LEGACY).map(Value::from).collect();
-        let data = object! { "supported": supported, "requested": version };
+        let data = object! { "supported": versions(), "requested": version };
         return Err((UNSUPPORTED_VERSION, "Unsupported protocol version".to_owned(), data));
     }
     if header("mcp-method").as_deref() != Some(method) {

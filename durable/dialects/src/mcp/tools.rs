@@ -100,7 +100,7 @@ fn filled(pattern: &str, arguments: &mut Part) -> Result<String, String> {
         };
         // A path is several segments, everything else one.
         match name {
-            "path" => path.push_str(&value.split('/').map(encoded).collect::<Vec<_>>().join("/")),
+            "path" => path.push_str(&encoded(&value).replace("%2F", "/")),
             _ => path.push_str(&encoded(&value)),
         }
     }
@@ -146,14 +146,15 @@ pub fn resource(uri: &str) -> Option<String> {
 /// The resources that a list of threads is.
 pub fn threads(list: &Value) -> Value {
     let threads = at(list, "threads").as_array().map(Vec::as_slice).unwrap_or_default();
-    let told = threads.iter().map(|thread| {
+    let mut told = Vec::new();
+    for thread in threads {
         let id = at(thread, "id").as_str().unwrap_or_default();
         let title = at(thread, "title").as_str().filter(|title| !title.is_empty()).unwrap_or(id);
-        object! {
+        told.push(object! {
             "uri": format!("{SCHEME}threads/{id}"), "name": id, "title": title, "mimeType": "application/json",
-        }
-    });
-    let resources = object! { "resources": told.collect::<Vec<_>>() };
+        });
+    }
+    let resources = object! { "resources": told };
     match at(list, "next_cursor") {
         Value::Null => resources,
         cursor => with(resources, object! { "nextCursor": cursor.clone() }),

@@ -1,6 +1,7 @@
 //! The JSON-RPC 2.0 messages of MCP.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The revision without sessions: each request has the client's revision and abilities.
@@ -53,7 +54,7 @@ pub struct RpcError {
     #[serde(default)]
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Box<RawValue>>,
+    pub data: Option<Value>,
 }
 
 /// The code of a server that does not speak the revision of a request.
@@ -62,12 +63,9 @@ const UNSUPPORTED_VERSION: i64 = -32022;
 impl RpcError {
     /// The revisions that the server speaks, where it refuses that of the request.
     pub fn other_versions(&self) -> Option<Vec<String>> {
-        #[derive(Deserialize)]
-        struct Data {
-            supported: Vec<String>,
-        }
         let data = self.data.as_ref().filter(|_| self.code == UNSUPPORTED_VERSION)?;
-        wire::json::from_str(data.get()).ok().map(|Data { supported }| supported)
+        let supported = data.get("supported")?.as_array()?;
+        Some(supported.iter().filter_map(Value::as_str).map(str::to_owned).collect())
     }
 }
 

@@ -4,7 +4,6 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -33,13 +32,18 @@ impl From<Vec<u8>> for Post {
     }
 }
 
-/// The result of `server/discover`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Discovered {
-    pub supported_versions: Vec<String>,
-    #[serde(default)]
-    pub capabilities: Capabilities,
+/// The capabilities of a server, by its result of `server/discover`; none if it does not speak this revision.
+pub fn discovered(result: &RawValue) -> Result<Option<Capabilities>, McpError> {
+    let result: Value = parsed(result)?;
+    let versions = result.get("supportedVersions").and_then(Value::as_array);
+    let versions =
+        versions.ok_or_else(|| McpError::NotMcp("it names no revision of the protocol".to_owned()))?;
+    if !versions.iter().any(|version| version == MODERN) {
+        return Ok(None);
+    }
+    let capabilities = result.get("capabilities");
+    let has = |name: &str| capabilities.and_then(|all| all.get(name)).map(|_| IgnoredAny);
+    Ok(Some(Capabilities { tools: has("tools"), resources: has("resources"), prompts: has("prompts") }))
 }
 
 /// A request.
@@ -67,17 +71,13 @@ pub enum Next {
 
 /// Reads what kind of result it is, after so many repetitions. A result without a kind is complete.
 pub fn next(result: &RawValue, repeated: usize) -> Result<Next, McpError> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Kind {
-        result_type: Option<String>,
-        request_state: Option<String>,
-        input_requests: Option<IgnoredAny>,
-    }
-    let Kind { result_type, request_state, input_requests } = parsed(result)?;
-    match (result_type.as_deref(), request_state, input_requests) {
+    let result: Value = parsed(result)?;
+    let member = |name: &str| result.get(name).and_then(Value::as_str);
+    match (member("resultType"), member("requestState"), result.get("inputRequests")) {
         (None | Some("complete"), ..) => Ok(Next::Take),
-        (Some("input_required"), Some(state), None) if repeated < MAX_ROUNDS => Ok(Next::Repeat(state)),
+        (Some("input_required"), Some(state), None) if repeated < MAX_ROUNDS => {
+            Ok(Next::Repeat(state.to_owned()))
+        }
         (Some("input_required"), ..) => {
             Err(McpError::NotMcp("it asks for input, which this client does not give".to_owned()))
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::connection::{Connection, Session, parsed};
 use super::error::McpError;
 use super::message::{self, Initialized, MODERN, VERSIONS};
-use super::modern::{self, Discovered};
+use super::modern;
 use wire::http::Method;
 use wire::redact::redacted;
 
@@ -37,10 +37,10 @@ impl Connection {
                 Ok(reply) => self.read(None, id, reply).await,
                 Err(failure) => Err(failure),
             };
-            match told.and_then(|result| parsed::<Discovered>(&result)) {
-                Ok(Discovered { supported_versions, capabilities }) => {
-                    let has = supported_versions.iter().any(|version| version == MODERN);
-                    return Ok(has.then_some(Session { id: None, version: MODERN, capabilities }));
+            match told.and_then(|result| modern::discovered(&result)) {
+                Ok(capabilities) => {
+                    let session = |capabilities| Session { id: None, version: MODERN, capabilities };
+                    return Ok(capabilities.map(session));
                 }
                 Err(McpError::OtherVersions(versions))
                     if versions.iter().any(|version| version == MODERN) => {}
