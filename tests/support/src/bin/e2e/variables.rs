@@ -189,6 +189,7 @@ fn mcp_servers(world: &World) -> String {
         "everything": {"url": world.everything, "users": users, "tools": tools},
         "tools": {"url": format!("{mcp}/tools"), "users": users, "auth": bearer, "timeout_ms": 2_000},
         "oauth": {"url": format!("{mcp}/oauth"), "users": users, "auth": {"client_credentials": client}},
+        "modern": {"url": format!("{mcp}/modern"), "users": users},
         // No server listens on the port of the discard protocol.
         "down": {"url": "http://127.0.0.1:9/mcp", "users": users, "contexts": editor},
         "slow": {"url": format!("{mcp}/hang"), "users": users, "contexts": editor},
