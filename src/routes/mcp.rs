@@ -28,8 +28,13 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
         Err(refusal) => return Ok(Reply::json(refusal.status, &refusal.body).into()),
     };
     #[cfg(feature = "fixtures")]
-    if let Some(answer) = fixtures::answer(call, caller.clone().owner()?, &request) {
-        return Ok(answer);
+    {
+        if let Some(arguments) = fixtures::as_chat(&request) {
+            return turns::converse(call, caller.owner()?, &request, &arguments).await;
+        }
+        if let Some(answer) = fixtures::answer(call, caller.clone().owner()?, &request) {
+            return Ok(answer);
+        }
     }
     let is_modern = request.is_modern();
     match (request.method.as_str(), is_modern) {

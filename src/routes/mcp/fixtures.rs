@@ -14,7 +14,24 @@ use crate::reply::Reply;
 
 const FIXTURES: &str = include_str!("../../../tests/conformance/fixtures.json");
 /// The members of a fixture that no list has.
-const OWN: [&str; 5] = ["needs", "progress", "result", "rounds", "signed"];
+const OWN: [&str; 6] = ["chats", "needs", "progress", "result", "rounds", "signed"];
+/// A tool that works for so many seconds or more does not end before it is stopped.
+const ENDLESS_S: u64 = 10;
+
+/// The arguments of the `chat` that a fixture is: a turn of ours, whose model plays a script of the tests. So the protocol's
+/// tests of tasks judge our own tasks.
+pub fn as_chat(request: &Request) -> Option<Map<String, Value>> {
+    let all: Value = wire::json::from_str(FIXTURES).ok()?;
+    let name =
+        request.params.get("name").and_then(Value::as_str).filter(|_| request.method == "tools/call")?;
+    named(&all, "tools", "name", name)?.get("chats")?;
+    let arguments = request.params.get("arguments")?;
+    let is_endless =
+        arguments.get("seconds").and_then(Value::as_u64).is_some_and(|seconds| seconds >= ENDLESS_S);
+    let script = if is_endless { "endless" } else { name };
+    let message = format!("Work [[fake:conformance-{script}]]");
+    Some([("message".to_owned(), Value::from(message))].into_iter().collect())
+}
 
 /// The answer to a request that asks for a fixture, or for a list that has some.
 pub fn answer(call: &Call, owner: Owner, request: &Request) -> Option<Answer> {
