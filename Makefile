@@ -6,7 +6,7 @@
 ifndef SIDE_BY_SIDE
 .NOTPARALLEL:
 endif
-.PHONY: help dev test verify audit types journals openapi contract coverage coverage-of-requirements figures fuzz e2e mcp-conformance browser lighthouse faults faults-small faults-mutants bench scale smoke-model deploy key keys revoke build clean
+.PHONY: help dev test verify audit types journals openapi contract coverage coverage-of-requirements figures fuzz e2e mcp-conformance mcp-conformance-server browser lighthouse faults faults-small faults-mutants bench scale smoke-model deploy key keys revoke build clean
 
 PORT ?= 8787
 
@@ -24,7 +24,8 @@ RUST   := .tools/rust
 NPM    := node_modules/.package-lock.json
 
 # Three builds of the Worker. The first is deployed, and every suite but the faults tests it, size and speed included.
-# `make dev` serves the second, which compiles in seconds after a change. The third has faults on command.
+# `make dev` serves the second, which compiles in seconds after a change. The third has faults on command, and the tools
+# that the conformance tests of MCP call.
 WORKER := build/index.js
 DEV    := target/dev-worker/index.js
 FAULTS := target/faults-worker/index.js
@@ -59,7 +60,7 @@ WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli
 # wait. GNU make 4 prints the output of a stage when it ends, or is cut off; make 3.81 mixes the two.
 BUILDS := verify $(WORKER) $(FAULTS) mcp-conformance figures faults-small
 # The turns of these suites have time limits, so they begin when nothing is compiled any more, and the largest runs alone.
-SUITES := contract browser
+SUITES := contract browser mcp-conformance-server
 
 LANES := --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1
 
@@ -76,7 +77,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier --target wasm32-unknown-unknown -- -D warnings
-	cargo clippy --locked -p espalier --target wasm32-unknown-unknown --features faults -- -D warnings
+	cargo clippy --locked -p espalier --target wasm32-unknown-unknown --features faults,fixtures -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked $(NATIVE); \
 	else set -x; cargo test --locked $(NATIVE); fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
@@ -109,6 +110,10 @@ e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd (A
 # The protocol's own tests of clients. tests/e2e/mcp.rs tests the client in the Worker.
 mcp-conformance: $(RUST) $(NPM) ## the MCP client against the conformance tests of the protocol
 	@$(TOOLS) scripts/mcp-conformance
+
+# Its tools stand behind the feature `fixtures`, in the build that has faults too.
+mcp-conformance-server: $(FAULTS) $(PAGE) ## our MCP server against the conformance tests of the protocol, in both revisions
+	E2E_LOGS=target/e2e/conformance $(E2E) --instances fixtures -- node tests/conformance/server.mjs
 
 contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5xx, and only promised answers (ARGS="--seed 7 --max-examples 500")
 	E2E_LOGS=target/e2e/contract $(E2E) --instances main -- scripts/contract $(ARGS)
@@ -217,7 +222,7 @@ $(DEV): $(RUST_SOURCES) $(RUST) $(NPM)
 	@touch $@
 
 $(FAULTS): $(RUST_SOURCES) $(RUST) $(NPM)
-	$(WORKER_BUILD) --profile local --no-opt --out-dir $(@D) -- --features faults
+	$(WORKER_BUILD) --profile local --no-opt --out-dir $(@D) -- --features faults,fixtures
 	@touch $@
 
 $(PAGE_NPM): web/package.json web/package-lock.json $(NPM)

@@ -1,5 +1,6 @@
 //! Our MCP client as a command, for the client scenarios of `@modelcontextprotocol/conformance`. It opens a session
-//! with the server at the given address, lists the server's tools and calls each of them.
+//! with the server at the given address, lists the server's tools and calls each of them, with the arguments that a scenario
+//! names or with any that fit.
 //!
 //! ```text
 //! conformance client --command target/debug/examples/mcp_client --scenario tools_call
@@ -36,14 +37,14 @@ async fn main() -> Result<(), Problem> {
 async fn run() -> Result<(), Problem> {
     let url = std::env::args().next_back().ok_or("which server?")?;
     let context = std::env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
-    let context: Value = serde_json::from_str(&context).unwrap_or_default();
+    let asked: Value = serde_json::from_str(&context).unwrap_or_default();
     let http = Rc::new(PlainHttp);
     let mut server = json!({"url": url});
-    let secret = context.get("client_secret").and_then(Value::as_str).map(str::to_owned);
+    let secret = asked.get("client_secret").and_then(Value::as_str).map(str::to_owned);
     if secret.is_some() {
         let client_credentials = json!({
             "token_url": token_url(&http, &url).await?,
-            "client_id": context.get("client_id"),
+            "client_id": asked.get("client_id"),
             "client_secret_secret": "SECRET",
         });
         server = json!({"url": url, "auth": {"client_credentials": client_credentials}});
@@ -72,7 +73,13 @@ async fn run() -> Result<(), Problem> {
             seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
         };
         let schema: Value = serde_json::from_str(offer.spec.input_schema.0.get())?;
-        match tool.run(&arguments(&schema).to_string(), context).await {
+        let calls = asked.get("toolCalls").and_then(Value::as_array).into_iter().flatten();
+        let given = calls
+            .into_iter()
+            .find(|call| call.get("name").and_then(Value::as_str) == offer.spec.mcp_tool.as_deref());
+        let arguments =
+            given.and_then(|call| call.get("arguments").cloned()).unwrap_or_else(|| arguments(&schema));
+        match tool.run(&arguments.to_string(), context).await {
             Ok(result) => eprintln!("{}: {result}", offer.spec.name),
             Err(ToolError(error)) => return Err(format!("{}: {error}", offer.spec.name).into()),
         }
@@ -143,8 +150,9 @@ async fn sent(request: Rc<HttpRequest>) -> Result<HttpReply, Unreachable> {
         Method::Post => "POST",
         Method::Delete => "DELETE",
     };
+    let named = request.named.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let headers: Vec<(&str, &str)> =
-        request.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        request.headers.iter().map(|(name, value)| (*name, value.as_str())).chain(named).collect();
     let reply =
         try_send(method, &request.url, &headers, request.body.clone()).await.map_err(|_| Unreachable)?;
     let status = reply.status;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use worker::web_sys::Response;
-use worker::{Context, Env, Request};
+use worker::{Context, Env, Method, Request};
 
 use crate::body::{self, Body, BoundedBody};
 use crate::origin::{self, FETCH_SITE, Provenance};
@@ -13,11 +13,14 @@ use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::settings::Settings;
 
+/// The header with a visitor's address. Cloudflare sets it, and replaces one that a client sends.
+pub const ADDRESS: &str = "cf-connecting-ip";
+
 /// A request that is being answered.
 pub struct Call {
     pub request: Request,
     pub env: Env,
-    pub context: Context,
+    pub context: Rc<Context>,
     pub settings: Rc<Settings>,
     pub now: u64,
     url: String,
@@ -34,8 +37,19 @@ impl Call {
             origin: request.headers().get("origin").ok().flatten(),
             request,
             env,
-            context,
+            context: Rc::new(context),
         }
+    }
+
+    /// A request to another path of ours, within this one: of the same caller, with no header but the address of a visitor.
+    pub fn within(&self, path: &str) -> worker::Result<Call> {
+        let url = format!("{}{path}", self.own_origin().unwrap_or_default());
+        let mut request = Request::new(&url, Method::Get)?;
+        if let Some(address) = self.header(ADDRESS) {
+            request.headers_mut()?.set(ADDRESS, &address)?;
+        }
+        let (settings, context) = (Rc::clone(&self.settings), Rc::clone(&self.context));
+        Ok(Call { request, env: self.env.clone(), context, settings, now: self.now, url, origin: None })
     }
 
     /// Its address.
@@ -110,7 +124,8 @@ impl Call {
         origin::cors(self.own_origin(), origin, &self.settings.allowed_origins)
     }
 
-    fn own_origin(&self) -> Option<&str> {
+    /// The origin that the request was sent to.
+    pub fn own_origin(&self) -> Option<&str> {
         origin::of_url(&self.url)
     }
 }

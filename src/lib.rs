@@ -21,6 +21,7 @@ pub mod query;
 pub mod reply;
 pub mod router;
 pub mod settings;
+pub mod turn_state;
 
 #[cfg(test)]
 mod openapi;

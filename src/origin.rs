@@ -12,8 +12,9 @@ pub const FETCH_SITE: &str = "sec-fetch-site";
 /// Chromium remembers a preflight for at most two hours.
 const PREFLIGHT_SECONDS: &str = "7200";
 
-/// The headers that pages of other origins may send, those of OpenAI's library among them.
-const ALLOWED: &str = "authorization, content-type, idempotency-key, last-event-id, x-stainless-arch, \
+/// The headers that pages of other origins may send, those of MCP and of OpenAI's library among them.
+const ALLOWED: &str = "authorization, content-type, idempotency-key, last-event-id, mcp-method, mcp-name, \
+    mcp-protocol-version, x-stainless-arch, \
     x-stainless-helper-method, x-stainless-lang, x-stainless-os, x-stainless-package-version, \
     x-stainless-poll-helper, x-stainless-retry-count, x-stainless-runtime, x-stainless-runtime-version, \
     x-stainless-timeout, x-thread-id";

@@ -19,6 +19,9 @@ pub use table::{Method, Route, Row, TABLE};
 /// Where the routes of OpenAI's clients are. Their errors have a form of their own.
 pub const OPENAI: &str = "/v1/";
 
+/// Where clients of MCP ask. The same goes for its errors.
+pub const MCP: &str = "/mcp";
+
 /// Where a request goes.
 pub enum Found<'a> {
     /// The route, and its row.

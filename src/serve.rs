@@ -19,7 +19,7 @@ use crate::origin;
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::router::{self, Found};
-use crate::routes::{self, openai};
+use crate::routes::{self, foreign, mcp, openai};
 use crate::settings::Settings;
 
 thread_local! {
@@ -52,7 +52,11 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
         }
         Answer::Ours(failure.reply())
     });
-    let answer = if path.starts_with(router::OPENAI) { openai::told(answer).await } else { answer };
+    let answer = match path.as_str() {
+        router::MCP => mcp::told_to(&call, answer).await,
+        path if path.starts_with(router::OPENAI) => foreign::told(answer, openai::error).await,
+        _ => answer,
+    };
     let mut cors = call.cors();
     match answer {
         Answer::Ours(reply) => ours(reply, &cors, method == "HEAD"),

@@ -3,6 +3,7 @@
 use crate::auth::jwt::Issuer;
 use crate::auth::session::SessionSecrets;
 use crate::origin::AllowedOrigins;
+use crate::turn_state::TurnStates;
 
 /// The configuration of access to the service.
 #[derive(Clone, Debug)]
@@ -11,6 +12,8 @@ pub struct Settings {
     /// The issuers whose tokens are valid here; the error is for the operator.
     pub issuers: Result<Vec<Issuer>, String>,
     pub allowed_origins: AllowedOrigins,
+    /// Signs the states of turns, where there is a secret.
+    pub turn_states: Option<TurnStates>,
 }
 
 /// Whether visitors without a key get a session.
@@ -35,7 +38,8 @@ impl Settings {
             None | Some("") => Ok(Vec::new()),
             Some(json) => Issuer::parse_all(json),
         };
-        Settings { anonymous, issuers, allowed_origins }
+        let turn_states = TurnStates::from_env(var);
+        Settings { anonymous, issuers, allowed_origins, turn_states }
     }
 
     /// The problems that keep out users whom the operator means to admit. `has_keys`: the database of API keys is bound.

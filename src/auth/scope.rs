@@ -23,6 +23,9 @@ pub enum Access {
     /// A credential with this scope may ask. An ambient one (`Authority::Ambient`) also needs a known origin, unless the
     /// route only reads: CORS keeps the answer from other sites.
     Needs(Scope),
+    /// A credential with this scope may ask, from a known origin or from no page, whatever the credential: a server of MCP
+    /// refuses a page that was made to ask it.
+    NeedsAtOrigin(Scope),
 }
 
 impl Access {
@@ -30,7 +33,9 @@ impl Access {
     pub fn needs_known_origin(self) -> bool {
         match self {
             Access::Unlimited | Access::Open | Access::Needs(Scope::Read) => false,
-            Access::KnownOrigin | Access::Needs(Scope::Write | Scope::Admin) => true,
+            Access::KnownOrigin | Access::Needs(Scope::Write | Scope::Admin) | Access::NeedsAtOrigin(_) => {
+                true
+            }
         }
     }
 }

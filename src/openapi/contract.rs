@@ -7,7 +7,7 @@ use wire::protocol::{ErrorCode, Problem};
 use super::document::Types;
 use crate::auth::scope::Access;
 use crate::body::{Body, DocumentType, JsonType};
-use crate::router::{OPENAI, Row};
+use crate::router::{MCP, OPENAI, Row};
 
 /// Makes the schema of a type.
 type Shape = fn(&mut SchemaGenerator) -> Schema;
@@ -19,8 +19,36 @@ pub struct Contract {
     parameters: Vec<Value>,
     answers: Vec<(u16, Answer)>,
     refusals: Vec<ErrorCode>,
-    /// Whether its errors have the form of another service.
-    is_foreign: bool,
+    errors: Errors,
+}
+
+/// The form of a route's errors.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Errors {
+    Ours,
+    /// OpenAI's.
+    OpenAi,
+    /// Those of JSON-RPC.
+    Mcp,
+}
+
+impl Errors {
+    fn of(path: &str) -> Self {
+        match path {
+            MCP => Errors::Mcp,
+            path if path.starts_with(OPENAI) => Errors::OpenAi,
+            _ => Errors::Ours,
+        }
+    }
+
+    /// What the names of problems in this form begin with.
+    pub fn prefix(self) -> Option<&'static str> {
+        match self {
+            Errors::Ours => None,
+            Errors::OpenAi => Some("v1"),
+            Errors::Mcp => Some("mcp"),
+        }
+    }
 }
 
 /// A parameter of OpenAPI, still without `in`.
@@ -54,8 +82,8 @@ impl Contract {
     pub fn of(row: &Row) -> Self {
         let Row { access, body, .. } = *row;
         let (parameters, answers) = (Vec::new(), Vec::new());
-        let is_foreign = row.path.starts_with(OPENAI);
-        let contract = Contract { access, body, parameters, answers, refusals: Vec::new(), is_foreign };
+        let errors = Errors::of(row.path);
+        let contract = Contract { access, body, parameters, answers, refusals: Vec::new(), errors };
         let contract =
             contract.refuses(&[ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::Internal]);
         let contract = contract.refuses(refusals_of_access(access)).refuses(refusals_of_body(body));
@@ -146,7 +174,9 @@ impl Contract {
         }
         operation["security"] = match self.access {
             Access::Unlimited | Access::Open | Access::KnownOrigin => json!([]),
-            Access::Needs(scope) => json!([{ "bearer": [scope.as_str()] }, { "session": [scope.as_str()] }]),
+            Access::Needs(scope) | Access::NeedsAtOrigin(scope) => {
+                json!([{ "bearer": [scope.as_str()] }, { "session": [scope.as_str()] }])
+            }
         };
         operation
     }
@@ -167,7 +197,7 @@ impl Contract {
         refusals.sort_by_key(|code| (code.status(), code.as_str()));
         refusals.dedup();
         for same in refusals.chunk_by(|one, other| one.status() == other.status()) {
-            responses[same[0].status().to_string()] = types.problem(same, self.is_foreign);
+            responses[same[0].status().to_string()] = types.problem(same, self.errors);
         }
         responses
     }
@@ -224,7 +254,7 @@ fn refusals_of_access(access: Access) -> &'static [ErrorCode] {
     match access {
         Access::Unlimited => &[],
         Access::Open | Access::KnownOrigin => &[ErrorCode::RateLimited],
-        Access::Needs(_) => &[
+        Access::Needs(_) | Access::NeedsAtOrigin(_) => &[
             ErrorCode::RateLimited,
             ErrorCode::Unauthenticated,
             ErrorCode::InsufficientScope,
@@ -264,8 +294,8 @@ fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
     Some(json!({ "required": required, "content": content }))
 }
 
-/// A problem with one of these codes, which share a status; `is_foreign`: in the form of OpenAI's errors.
-pub fn problem(codes: &[ErrorCode], is_foreign: bool, types: &mut SchemaGenerator) -> Value {
+/// A problem with one of these codes, which share a status.
+pub fn problem(codes: &[ErrorCode], errors: Errors, types: &mut SchemaGenerator) -> Value {
     let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let status = codes[0].status();
     let titles: Vec<String> =
@@ -276,7 +306,14 @@ pub fn problem(codes: &[ErrorCode], is_foreign: bool, types: &mut SchemaGenerato
         "description": titles.join("\n"),
         "content": { "application/problem+json": { "schema": schema } },
     });
-    if is_foreign {
+    if errors == Errors::Mcp {
+        let members = json!({ "code": { "type": "integer" }, "message": { "type": "string" }, "data": {} });
+        let error = json!({ "type": "object", "properties": members, "required": ["code", "message"] });
+        let members = json!({ "jsonrpc": { "const": "2.0" }, "error": error });
+        let schema = json!({ "type": "object", "properties": members, "required": ["jsonrpc", "error"] });
+        response["content"] = json!({ "application/json": { "schema": schema } });
+    }
+    if errors == Errors::OpenAi {
         let text = json!({ "type": ["string", "null"] });
         let mut members = json!({
             "message": { "type": "string" }, "type": { "type": "string" }, "param": text,

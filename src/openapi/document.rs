@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use wire::protocol::{ErrorCode, Numbered};
 
-use super::contract::{Contract, problem};
+use super::contract::{Contract, Errors, problem};
 use super::{contract, path_parameter};
 use crate::router::TABLE;
 
@@ -47,10 +47,10 @@ impl Types {
     }
 
     /// A reference to the problem with one of these codes, which share a status.
-    pub fn problem(&mut self, codes: &[ErrorCode], is_foreign: bool) -> Value {
+    pub fn problem(&mut self, codes: &[ErrorCode], errors: Errors) -> Value {
         let names = codes.iter().map(|code| code.as_str());
-        let name = is_foreign.then_some("v1").into_iter().chain(names).collect::<Vec<_>>().join(".");
-        let problem = problem(codes, is_foreign, &mut self.given);
+        let name = errors.prefix().into_iter().chain(names).collect::<Vec<_>>().join(".");
+        let problem = problem(codes, errors, &mut self.given);
         let reference = json!({ "$ref": format!("#/components/responses/{name}") });
         self.problems.insert(name, problem);
         reference

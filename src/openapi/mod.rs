@@ -28,7 +28,7 @@ use crate::health::Health;
 use crate::models::ModelList;
 use crate::query::{MAX_LIMIT, MAX_SEQ, MAX_WANTED_CHARS};
 use crate::router::Route;
-use contract::{Contract, Parameter};
+use contract::{Content, Contract, Parameter};
 
 /// Adds the answers and the refusals of a route to the contract of its row (`Contract::of`). The routes of a feature have
 /// their arms in the feature's file.
@@ -72,6 +72,13 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .in_thread()
             .gives::<Value>(200)
             .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]),
+        Route::Mcp => row
+            .answers(200, "The response, or its events as they come.", Some(Content::ForeignJson))
+            .answers(202, "A notification was taken.", None)
+            .refuses(&[E::RouteNotFound]),
+        Route::ProtectedResource | Route::ProtectedMcp => {
+            row.gives::<Value>(200).refuses(&[E::RouteNotFound])
+        }
         Route::Models => row.gives::<ModelList<'_>>(200),
         Route::Threads => row
             .pages()

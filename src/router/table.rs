@@ -2,13 +2,14 @@
 //! requests by it, `routes` admits them and reads their bodies by it, `openapi` describes it.
 
 use dialects::ai_sdk::ChatBody;
+use dialects::mcp::MessageBody;
 use dialects::openai::{CompletionBody, ResponseBody};
 use wire::protocol::{
     AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
     ThreadChange, ToolResult,
 };
 
-use crate::auth::scope::Access::{self, KnownOrigin, Needs, Open, Unlimited};
+use crate::auth::scope::Access::{self, KnownOrigin, Needs, NeedsAtOrigin, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
 use crate::body::Body::{self, Nothing};
 use crate::body::{MAX_CHAT_BYTES, json, json_of, optional_json};
@@ -162,6 +163,13 @@ routes! {
     Get "/v1/responses/{}" => Response(response), Needs(Read), Nothing;
     /// Stops the turn of a response, waits for its end, and returns the response.
     Post "/v1/responses/{}/cancel" => CancelResponse(response), Needs(Write), Nothing;
+    /// Takes a message of the Model Context Protocol: a request, whose response is JSON or a stream of events, or a
+    /// notification. Revision 2026-07-28 repeats parts of the body in headers. A tool needs the scope of its own route.
+    Post "/mcp" => Mcp, NeedsAtOrigin(Read), json::<MessageBody>();
+    /// Tells clients of MCP which issuers give tokens for this service (RFC 9728).
+    Get "/.well-known/oauth-protected-resource" => ProtectedResource, Open, Nothing;
+    /// The same, at the address that belongs to `/mcp`.
+    Get "/.well-known/oauth-protected-resource/mcp" => ProtectedMcp, Open, Nothing;
     /// Lists the models that a request may name.
     Get "/api/models" => Models, Needs(Read), Nothing;
     /// Lists the user's threads: the pinned ones, then the others, each newest first; all of them, or those that contain a

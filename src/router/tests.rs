@@ -56,6 +56,9 @@ fn every_route_is_found_by_its_method_and_path() {
         ("POST", "/v1/responses", Route::CreateResponse),
         ("GET", "/v1/responses/resp_1", Route::Response { response: "resp_1" }),
         ("POST", "/v1/responses/resp_1/cancel", Route::CancelResponse { response: "resp_1" }),
+        ("POST", "/mcp", Route::Mcp),
+        ("GET", "/.well-known/oauth-protected-resource", Route::ProtectedResource),
+        ("GET", "/.well-known/oauth-protected-resource/mcp", Route::ProtectedMcp),
         ("GET", "/api/models", Route::Models),
         ("GET", "/api/threads", Route::Threads),
         ("GET", &thread, Route::Thread { id }),
@@ -278,8 +281,9 @@ fn other_paths_lead_nowhere() {
 // N-004
 #[test]
 fn only_these_routes_need_no_credential() {
-    let open = TABLE.iter().filter(|row| !matches!(row.access, Access::Needs(_))).map(|row| row.name);
-    assert_eq!(open.collect::<Vec<_>>(), ["Health", "OpenApi", "Session", "SignOut"]);
+    let open = TABLE.iter().filter(|row| !matches!(row.access, Access::Needs(_) | Access::NeedsAtOrigin(_)));
+    let open: Vec<_> = open.map(|row| row.name).collect();
+    assert_eq!(open, ["Health", "OpenApi", "Session", "SignOut", "ProtectedResource", "ProtectedMcp"]);
 }
 
 /// A route that changes something on behalf of a cookie must know the page that asks.

@@ -15,7 +15,7 @@ const DIALECT: Dialect = Dialect::AiSdk;
 /// `POST /api/ai-sdk/chat`: a message, a message in place of another one, or answers to calls.
 pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
     let Sent { chat_id, wants } = Sent::parse(body)?;
-    let thread_id = owner.dialect_thread(DIALECT, &chat_id);
+    let thread_id = owner.dialect_thread(&DIALECT, &chat_id);
     let command = match wants {
         Wants::Answers { answers, read } => {
             let (turn_id, read) = read.unzip();
@@ -39,7 +39,7 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
 pub async fn ask(call: &Call, owner: Owner, chat: &str, command: ThreadCommand) -> Result<Answer, Failure> {
     let none = || ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id");
     let chat = percent_decode_str(chat).decode_utf8().ok().filter(|chat| chat.len() <= MAX_CHAT_ID);
-    let thread_id = owner.dialect_thread(DIALECT, &chat.ok_or_else(none)?);
+    let thread_id = owner.dialect_thread(&DIALECT, &chat.ok_or_else(none)?);
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 

@@ -6,7 +6,7 @@ use worker::console_debug;
 
 use super::object;
 use crate::auth::session;
-use crate::call::{Answer, Call};
+use crate::call::{ADDRESS, Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 
@@ -29,8 +29,7 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
-/// The visitor who sends a request; none for a user with a name. Cloudflare sets this header, and replaces one that a
-/// client sends.
+/// The visitor who sends a request; none for a user with a name.
 pub fn visitor(call: &Call, owner: &Owner) -> Option<Visitor> {
-    (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header("cf-connecting-ip") })
+    (owner.issuer == session::ISSUER).then(|| Visitor { address: call.header(ADDRESS) })
 }

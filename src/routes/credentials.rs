@@ -26,6 +26,7 @@ thread_local! {
 }
 
 /// The caller of an admitted request, known where the route needs a credential.
+#[derive(Clone)]
 pub struct Caller(Option<Verified>);
 
 impl Caller {
@@ -33,6 +34,19 @@ impl Caller {
     pub fn verified(self) -> Result<Verified, Failure> {
         // A route that asks for the caller has a row with a scope. Should a row lack it, the request fails.
         self.0.ok_or_else(|| Failure::internal("admitting a request")("the route needs no credential"))
+    }
+
+    /// Whether the credential has this scope.
+    pub fn has(&self, scope: Scope) -> bool {
+        self.0.as_ref().is_some_and(|verified| verified.principal.scopes.has(scope))
+    }
+
+    /// Refuses a credential without this scope.
+    pub fn needs(&self, scope: Scope) -> Result<(), ApiError> {
+        match self.has(scope) {
+            true => Ok(()),
+            false => Err(lacks(scope)),
+        }
     }
 
     /// The user that the credential stands for.
@@ -45,11 +59,12 @@ impl Caller {
 pub async fn admit(call: &Call, row: &Row) -> Result<Caller, Failure> {
     let verified = match row.access {
         Access::Unlimited | Access::Open | Access::KnownOrigin => None,
-        Access::Needs(scope) => Some(verified(call, scope).await?),
+        Access::Needs(scope) | Access::NeedsAtOrigin(scope) => Some(verified(call, scope).await?),
     };
     let is_ambient =
         verified.as_ref().is_none_or(|verified| verified.principal.authority == Authority::Ambient);
-    if row.access.needs_known_origin() && is_ambient {
+    let always = matches!(row.access, Access::NeedsAtOrigin(_));
+    if row.access.needs_known_origin() && (is_ambient || always) {
         call.provenance().may_change_state(&call.settings.allowed_origins)?;
         if row.refuses_forms() && call.has_body() {
             body::require_json(call.header("content-type").as_deref())?;
@@ -62,11 +77,15 @@ pub async fn admit(call: &Call, row: &Row) -> Result<Caller, Failure> {
 async fn verified(call: &Call, scope: Scope) -> Result<Verified, Failure> {
     let credential = presented(|name| call.header(name), issuers(call)?, call.is_https())?;
     let verified = verify(call, &credential).await?;
-    if !verified.principal.scopes.has(scope) {
-        let detail = format!("this route needs the scope {}", scope.as_str());
-        return Err(ApiError::new(ErrorCode::InsufficientScope, detail).into());
+    match verified.principal.scopes.has(scope) {
+        true => Ok(verified),
+        false => Err(lacks(scope).into()),
     }
-    Ok(verified)
+}
+
+fn lacks(scope: Scope) -> ApiError {
+    let detail = format!("this route needs the scope {}", scope.as_str());
+    ApiError::new(ErrorCode::InsufficientScope, detail)
 }
 
 fn issuers(call: &Call) -> Result<&[Issuer], ApiError> {

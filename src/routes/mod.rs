@@ -8,11 +8,13 @@ mod credentials;
 mod damper;
 #[cfg(feature = "files")]
 mod files;
+pub mod foreign;
 mod health;
 mod jwks;
 mod keys;
 #[cfg(feature = "knowledge")]
 mod knowledge;
+pub mod mcp;
 mod models;
 mod object;
 pub mod openai;
@@ -94,6 +96,8 @@ fn answering<'a>(
         Route::CancelResponse { response } => {
             openai::response(call, caller.owner()?, response, true).boxed_local()
         }
+        Route::Mcp => mcp::answer(call, caller, body).boxed_local(),
+        Route::ProtectedResource | Route::ProtectedMcp => ready(mcp::protected_resource(call)).boxed_local(),
         Route::Models => ready(models::list(call)).boxed_local(),
         Route::Threads => threads::list(call, caller.owner()?).boxed_local(),
         Route::Thread { id } => ask(caller.owner()?, id, ThreadCommand::Detail),

@@ -28,9 +28,13 @@ async fn send(env: &Env, envelope: &ThreadEnvelope) -> Result<Response> {
     Ok(response.dyn_into()?)
 }
 
+/// Reads the text of an object's answer.
+pub async fn text(response: &Response) -> String {
+    let text = async { JsFuture::from(response.text()?).await };
+    text.await.ok().and_then(|text| text.as_string()).unwrap_or_default()
+}
+
 /// Reads the JSON of an object's answer.
 pub async fn read<T: DeserializeOwned>(response: &Response) -> std::result::Result<T, Failure> {
-    let text = async { JsFuture::from(response.text()?).await };
-    let text = text.await.ok().and_then(|text| text.as_string()).unwrap_or_default();
-    wire::json::from_str(&text).map_err(Failure::internal("reading an object's answer"))
+    wire::json::from_str(&text(response).await).map_err(Failure::internal("reading an object's answer"))
 }

@@ -7,7 +7,6 @@ use uuid::Uuid;
 use wire::protocol::{
     AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
 };
-use worker::web_sys::Response;
 
 use super::{chat, object};
 use crate::call::{Answer, Call};
@@ -55,7 +54,7 @@ pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> R
             let thread_id = match (thread.map_or_else(|| named(call), |name| Ok(Some(name)))?, after) {
                 // The thread's own id, or any name.
                 (Some(name), _) => {
-                    Uuid::try_parse(&name).unwrap_or_else(|_| owner.dialect_thread(dialect, &name))
+                    Uuid::try_parse(&name).unwrap_or_else(|_| owner.dialect_thread(&dialect, &name))
                 }
                 (None, Some(place)) => place.thread,
                 (None, None) => owner.derived_thread(turn_id),
@@ -109,36 +108,9 @@ fn of_tools(error: ApiError) -> ApiError {
     ApiError { field, ..error }
 }
 
-/// An answer of these routes, with its problem in the form that the client reads.
-pub async fn told(answer: Answer) -> Answer {
-    match answer {
-        Answer::Object(response) | Answer::Warned(response, _) if is_problem(&response) => {
-            let headers = response.headers();
-            let kept = ["retry-after"].into_iter();
-            let kept = kept.filter_map(|name| Some((name, headers.get(name).ok().flatten()?)));
-            let headers = kept.collect();
-            let problem = object::read::<Value>(&response).await.unwrap_or_default();
-            Answer::Ours(error(response.status(), &problem, headers))
-        }
-        Answer::Ours(reply) if reply.status >= 400 => {
-            let problem = reply.body.as_deref().map(wire::json::from_slice::<Value>);
-            let problem = problem.and_then(Result::ok).unwrap_or_default();
-            Answer::Ours(error(reply.status, &problem, reply.headers))
-        }
-        answer => answer,
-    }
-}
-
-fn is_problem(response: &Response) -> bool {
-    let kind = response.headers().get("content-type").ok().flatten();
-    kind.is_some_and(|kind| kind == "application/problem+json")
-}
-
-/// The reply that a problem is to these clients.
-fn error(status: u16, problem: &Value, headers: Vec<(&'static str, String)>) -> Reply {
+/// The error that a problem is to these clients.
+pub fn error(status: u16, problem: &Value) -> Value {
     let member = |name: &str| problem.get(name).and_then(Value::as_str);
     let (code, detail) = (member("code").unwrap_or_default(), member("detail").unwrap_or_default());
-    let mut reply = Reply::json(status, &openai::error(status, code, detail, member("field")));
-    reply.headers.extend(headers.into_iter().filter(|(name, _)| *name != "content-type"));
-    reply
+    openai::error(status, code, detail, member("field"))
 }

@@ -41,6 +41,7 @@ BEYOND_SCHEMAS = [
     ("PutHook", r"on|match|builtin|options(\..+)?|instructions|reads", "a built-in hook has its own options, every other one instructions and a point"),
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
+    ("Mcp", r"", "an id is a number of 64 bits, and headers may ask for another revision"),
     ("Threads|Messages|Records|AgentRounds|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
 ]
 
@@ -209,6 +210,14 @@ def everything():
     return with_workspace() | with_document() | with_file() | {"approval": "ui_erase", "hook": "guard"}
 
 
+MCP_CALLS = [
+    {"name": "chat", "arguments": {"message": "Hello [[fake:contract-hello]]"}},
+    {"name": "list_threads", "arguments": {"limit": 3}},
+    {"name": "read_thread", "arguments": {"thread_id": "nonsense"}},
+    {"name": "list_workflows"},
+]
+
+
 def waiting(tool):
     declared = {"name": tool, "description": "Does it.", "input_schema": {"type": "object"}}
     body = {"chat_context": {"kind": "editor"}, "client_tools": [declared]}
@@ -312,6 +321,10 @@ def before_call(context, case, kwargs):
         mark(case.body.get("messages"))
     if name == "CreateResponse" and isinstance(case.body, dict) and DICE.random() < 0.5:
         case.body["input"] = "Hello"
+    if name == "Mcp" and isinstance(case.body, dict) and DICE.random() < 0.75:
+        case.body["method"] = DICE.choice(["initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/read"])
+        if case.body["method"] == "tools/call":
+            case.body["params"] = DICE.choice(MCP_CALLS)
     if name == "ToolResults" and isinstance(case.body, dict):
         case.body["tool_call_id"] = known["call"]
     if name == "ContinueSession" and isinstance(case.body, dict) and DICE.random() < 0.5:
@@ -339,6 +352,10 @@ def events_are_what_the_document_says(ctx, response, case):
         return None
     if "x-vercel-ai-ui-message-stream" in response.headers:
         assert response.content.endswith(b"data: [DONE]\n\n"), "a stream without its end"
+        return None
+    if case.operation.path == "/mcp":
+        data = [json.loads(line[6:]) for line in response.content.decode().split("\n") if line.startswith("data: ")]
+        assert data and data[-1].keys() & {"result", "error"}, "a stream without a response"
         return None
     if case.operation.path.startswith("/v1/"):
         data = [line[6:] for line in response.content.decode().split("\n") if line.startswith("data: ")]

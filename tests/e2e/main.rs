@@ -38,6 +38,8 @@ mod keys;
 mod long_term_memory;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_server;
 mod memory;
 mod models;
 mod on_hold;

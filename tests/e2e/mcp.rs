@@ -228,6 +228,33 @@ async fn client_credentials_are_shown_and_renewed() {
     assert!(tokens >= 2, "the first one is refused: {tokens}");
 }
 
+// Issue 22: a server of 2026-07-28 has no session, gets parameters in headers, and is held to its schemas.
+#[tokio::test]
+async fn a_server_of_the_newest_revision_is_called() {
+    let case = case().await;
+    let mark = format!("grüße {}", new_id());
+    let calls = ["say", "lies", "again", "asks"].map(|tool| marked(&format!("modern__{tool}"), &mark));
+    let told = results(&case, &calls).await;
+    let [said, lies, again, asks] = told.as_slice() else { panic!("{told:#?}") };
+    for (text, is_error) in [said, again] {
+        let content: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!((&content["mark"], is_error), (&json!(mark), &false));
+        let header = content["header"].as_str().expect("a header");
+        assert!(header.starts_with("=?base64?") && header.ends_with("?="), "{header}");
+    }
+    assert!(lies.1 && lies.0.contains("not what its outputSchema says"), "{lies:?}");
+    assert!(asks.1 && asks.0.contains("asks for input"), "{asks:?}");
+    let offered = case.requests("").await.requests[0].tools().join(" ");
+    assert!(offered.contains("mcp__modern__say") && !offered.contains("mcp__modern__odd"), "{offered}");
+    let asked = FakeMcp::from_env().requests().await;
+    let of =
+        |rpc: &str| asked.iter().filter(|asked| asked["server"] == "modern" && asked["rpc"] == rpc).count();
+    assert_eq!((of("initialize"), of("notifications/initialized")), (0, 0));
+    let marks = asked.iter().filter(|asked| asked["mark"] == json!(mark));
+    assert_eq!(marks.count(), 5, "one of the calls is repeated, because the server asks for that");
+    assert!(asked.iter().all(|asked| asked["server"] != "modern" || asked["method"] == "POST"));
+}
+
 // N-105: a tool that destroys something asks first, and so does a tool that does not claim to read only.
 #[tokio::test]
 async fn a_tool_that_may_change_something_asks_first() {

@@ -125,10 +125,11 @@ pub fn of_members(members: Vec<(&str, Value)>) -> Value {
     Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// [`of_members`] as JSON is written, of anything that is a `Value`.
+/// An object as JSON is written, of anything that is a `Value`.
+#[macro_export]
 macro_rules! object {
     ($($name:tt: $value:expr),* $(,)?) => {
-        $crate::given::of_members(vec![$(($name, serde_json::Value::from($value))),*])
+        $crate::of_members(vec![$(($name, serde_json::Value::from($value))),*])
     };
 }
 pub(crate) use object;

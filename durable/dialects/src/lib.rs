@@ -6,12 +6,14 @@
 
 pub mod ai_sdk;
 mod given;
+pub mod ids;
+pub mod mcp;
 mod names;
 pub mod openai;
 #[cfg(test)]
 mod recorded;
 
-use crate::given::object;
+pub use crate::given::of_members;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::protocol::{AnswerForm, BudgetReason, ChunkKind, Dialect, Event, Numbered, Place, Seq};
@@ -95,11 +97,13 @@ pub struct Translation {
 impl Translation {
     /// The turn from its first event on, for a client that has read it up to `known`.
     pub fn new(dialect: Dialect, known: Seq) -> Self {
+        let form = dialect.form();
         let encoder: Box<dyn Encode> = match dialect {
             Dialect::AiSdk => Box::new(ai_sdk::Encoder::new(known)),
             Dialect::OpenAi(how) => Box::new(openai::Encoder::new(how)),
+            Dialect::Mcp(how) => Box::new(mcp::Encoder::new(*how)),
         };
-        Translation { decoder: SseDecoder::new(MAX_EVENT), encoder, form: dialect.form(), is_parked: false }
+        Translation { decoder: SseDecoder::new(MAX_EVENT), encoder, form, is_parked: false }
     }
 
     /// Translates the next bytes of our stream.

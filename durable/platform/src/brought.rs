@@ -78,7 +78,7 @@ impl Thread {
     /// Sets the end of a new unlisted thread, or puts off that of an old one. A thread of a client that speaks our own
     /// wire is always listed.
     pub fn keep_unlisted(&self, ask: &Ask<'_>, is_new: bool, now: u64) -> Result<(), StoreError> {
-        match (is_new, ask.dialect) {
+        match (is_new, &ask.dialect) {
             (true, _) => self.store.set_timer(Reason::Erase, now + KEPT_MS),
             (false, Some(Dialect::OpenAi(_))) => self.store.move_timer(Reason::Erase, now + KEPT_MS),
             (false, _) => Ok(()),

@@ -58,7 +58,7 @@ impl Thread {
         }
         let Admitted::Turn(turn) = answer? else { return accepted(&self.store.queue()?) };
         let after = turn.seq_first.saturating_sub(1);
-        let respond = async |reader| match ask.dialect {
+        let respond = async |reader| match ask.dialect.clone() {
             None => stream_response(reader),
             Some(dialect) => self.spoken(dialect, reader, 0).await,
         };
@@ -68,7 +68,7 @@ impl Thread {
         };
         let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
         match ask.request.cancel_on_disconnect {
-            Some(true) => respond(reader.guarded_by(StopWhenDropped(Rc::downgrade(self), live))).await,
+            Some(true) => respond(reader.guarded_by(StopWhenDropped::of(self, live))).await,
             _ => respond(reader).await,
         }
     }
@@ -229,7 +229,14 @@ impl Seen {
 
 /// Stops a running turn when the reader of its response is gone. A parked turn goes on waiting, because its stream ends
 /// by itself. A turn that has ended needs no stop.
-struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
+pub struct StopWhenDropped(Weak<Thread>, Rc<LiveLog>);
+
+impl StopWhenDropped {
+    /// For a reader of this log.
+    pub fn of(thread: &Rc<Thread>, live: Rc<LiveLog>) -> Self {
+        StopWhenDropped(Rc::downgrade(thread), live)
+    }
+}
 
 impl Drop for StopWhenDropped {
     fn drop(&mut self) {

@@ -73,7 +73,8 @@ async fn fetch(request: Rc<HttpRequest>) -> Result<HttpReply, JsValue> {
     };
     let abort = AbortOnDrop::default();
     let headers = Object::new();
-    for (name, value) in &request.headers {
+    let named = request.named.iter().map(|(name, value)| (name.as_str(), value));
+    for (name, value) in request.headers.iter().map(|(name, value)| (*name, value)).chain(named) {
         set(&headers, name, &value.as_str().into())?;
     }
     let init = Object::new();

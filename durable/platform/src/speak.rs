@@ -11,6 +11,7 @@ use engine::journal::Answer;
 use engine::turn::Receipt;
 use wire::protocol::{AnswerForm, ApiError, Awaited, Decision, Dialect, ErrorCode, GivenAnswer, Owner, Seq};
 
+use super::chat::StopWhenDropped;
 use super::reader::{Reader, Source};
 use super::respond::{internal, no_content, translated_response};
 use super::revive::on_hold;
@@ -68,7 +69,12 @@ impl Thread {
         let known = if gives { read.map_or(before, |(_, seq)| seq.min(before)) } else { 0 };
         let after = turn.seq_first.saturating_sub(1);
         if let Some(live) = self.live(&turn.turn_id)? {
-            return self.spoken(dialect, self.reader(slot, Source::Live(live), after), known).await;
+            let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
+            let reader = match dialect.stops() {
+                true => reader.guarded_by(StopWhenDropped::of(self, live)),
+                false => reader,
+            };
+            return self.spoken(dialect, reader, known).await;
         }
         match turn.seq_last {
             None => Err(on_hold(&turn, self.clock.now_ms())),
@@ -97,7 +103,7 @@ impl Thread {
     pub fn replaced(
         &self,
         owner: &Owner,
-        dialect: Option<Dialect>,
+        dialect: Option<&Dialect>,
         follows: Uuid,
     ) -> Result<Option<Uuid>, ApiError> {
         let refused = |detail: &str| match dialect {

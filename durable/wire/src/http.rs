@@ -29,6 +29,8 @@ pub struct HttpRequest {
     pub method: Method,
     pub url: String,
     pub headers: Vec<(&'static str, String)>,
+    /// Headers whose names a server chose.
+    pub named: Vec<(String, String)>,
     /// Empty for a method without a body.
     pub body: Vec<u8>,
 }
@@ -36,12 +38,12 @@ pub struct HttpRequest {
 impl HttpRequest {
     /// A GET.
     pub fn get(url: String, headers: Vec<(&'static str, String)>) -> Self {
-        HttpRequest { method: Method::Get, url, headers, body: Vec::new() }
+        HttpRequest { method: Method::Get, url, headers, named: Vec::new(), body: Vec::new() }
     }
 
     /// A POST.
     pub fn post(url: String, headers: Vec<(&'static str, String)>, body: Vec<u8>) -> Self {
-        HttpRequest { method: Method::Post, url, headers, body }
+        HttpRequest { method: Method::Post, url, headers, named: Vec::new(), body }
     }
 }
 

@@ -4,10 +4,13 @@
 //! |---|---|
 //! | `/tools` | wants the bearer token; its tools go wrong in the ways that they are called by |
 //! | `/oauth` | wants a token of `/token`, and refuses the first one that was given; its resource is the template of an agent |
+//! | `/modern` | speaks 2026-07-28 alone (`modern.rs`) |
 //! | `/hang` | never answers |
 //! | `/giant` | lists tools without end |
 //!
 //! `GET /_fake/requests` lists the requests; the mark in a call's arguments identifies the call.
+
+mod modern;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -99,6 +102,7 @@ async fn serve(listener: TcpListener) {
     }
 }
 
+// Long: an arm for each request.
 async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Body> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
@@ -119,6 +123,10 @@ async fn answer(state: &Mutex<State>, request: Request<Incoming>) -> Response<Bo
     match server.as_str() {
         "token" => return token(state, &authorization, &body),
         "hang" => return std::future::pending().await,
+        "modern" => {
+            let (status, body) = modern::answer(&message, header);
+            return json_reply(status, &body);
+        }
         "tools" if authorization != format!("Bearer {}", canary::MCP_BEARER) => return plain(401, "no"),
         "oauth" if !takes(&authorization) => return plain(401, "no"),
         _ => {}

@@ -10,9 +10,10 @@ use serde_json::{Error, Value};
 use uuid::Uuid;
 
 use super::chat::Chat;
-use super::ids;
+
 use super::responses::Responses;
 use crate::given::DEFAULT_MODEL;
+use crate::ids;
 use crate::{Encode, Header, RAISE_LIMIT, is_root, names, raised};
 use wire::model::Usage;
 use wire::protocol::{

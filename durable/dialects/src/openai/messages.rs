@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::ids::{self, Place};
 use super::{CALL, QUESTION};
 use crate::given::{Part, at, bounded, text};
+use crate::ids::{self, Place};
 use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
 
 /// A message of the conversation.

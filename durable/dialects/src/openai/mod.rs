@@ -3,7 +3,6 @@
 
 mod chat;
 mod encoder;
-mod ids;
 mod messages;
 mod request;
 mod responses;
@@ -13,9 +12,9 @@ use serde_json::Value;
 use wire::protocol::ApiError;
 
 use crate::given::object;
+use crate::ids::{self, Place};
 
 pub use encoder::Encoder;
-pub use ids::Place;
 pub use request::{Sent, Wants};
 pub use schema::{CompletionBody, ResponseBody};
 

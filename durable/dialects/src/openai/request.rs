@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::ids::Place;
 use super::messages::{Kind, answer, content, kind, said};
 use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Newest, Part, at, history, named};
+use crate::ids::Place;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
     OpenAiApi, read_body,

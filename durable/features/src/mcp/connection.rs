@@ -1,40 +1,31 @@
-//! A connection to a server during one run of a turn. It has one session, which opens with the first request and ends
-//! with the run.
+//! A connection to a server during one run of a turn. It opens with the first request (`opening`), and ends with the run,
+//! with its session where the server keeps one.
 //! The client sends a request once. It repeats a request only if the server has refused it (lost session, expired
-//! token). It resumes a cut reply from its last event and does not repeat the request.
+//! token) or asks for that (`modern`). It resumes a cut reply from its last event and does not repeat the request
+//! (`listening`).
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use futures::future::{Either, select};
+use futures::FutureExt;
 use futures::lock::Mutex;
-use futures::{FutureExt, StreamExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::authorization::{Authorization, known_token};
 use super::config::{Auth, Server};
-use super::content::cut;
 use super::error::McpError;
-use super::message::{self, Capabilities, Incoming, Initialized, Progress, RpcError, VERSIONS};
+use super::message::{self, Capabilities, MODERN};
+use super::modern::{self, Next, Post};
 use super::port::McpPorts;
-use super::reply::{Reader, ServerMessage};
-use wire::http::{HttpReply, HttpRequest, Method, Unreachable};
+use wire::http::{HttpReply, HttpRequest, Method};
 use wire::redact::Secret;
 use wire::redact::redacted;
 
-/// How often the client resumes a cut reply, its default wait, and the longest wait that a server may ask for.
-const MAX_RESUMPTIONS: usize = 5;
-const RESUME_MS: u64 = 1_000;
-const MAX_RESUME_MS: u64 = 30_000;
-/// The most requests of a server during one of ours.
-const MAX_ASKED: usize = 16;
-/// The longest session id.
-const MAX_SESSION: usize = 1_024;
-/// The most bytes of a refusal that the client reads.
-const MAX_REFUSAL: usize = 4_096;
+/// The parameters of a request, by its id.
+type Params<'a> = &'a dyn Fn(u64) -> Value;
 
 /// A server, and the session with it.
 pub struct Connection {
@@ -47,11 +38,17 @@ pub struct Connection {
     next_id: Cell<u64>,
 }
 
-/// The result of the initialization.
+/// The outcome of the opening. A server of the newest revision keeps no session.
 pub struct Session {
-    id: Option<String>,
-    version: &'static str,
+    pub(super) id: Option<String>,
+    pub(super) version: &'static str,
     pub capabilities: Capabilities,
+}
+
+impl Session {
+    pub(super) fn is_modern(&self) -> bool {
+        self.version == MODERN
+    }
 }
 
 impl Connection {
@@ -69,30 +66,66 @@ impl Connection {
 
     /// Sends a request in the open session, or opens one.
     pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, McpError> {
-        self.call_with(method, &|_| params).await
+        self.call_with(method, Vec::new(), &|_| json!(params)).await
     }
 
-    /// Sends a request whose parameters depend on its id.
-    async fn call_with<P: Serialize>(
+    /// Sends a request whose parameters depend on its id. `named`: headers for a server of the newest revision.
+    async fn call_with(
         &self,
         method: &str,
-        params: &impl Fn(u64) -> P,
+        named: Vec<(String, String)>,
+        params: Params<'_>,
     ) -> Result<Box<RawValue>, McpError> {
         let session = self.opened().await?;
-        match self.request(&session, method, params).await {
+        match self.requested(&session, method, &named, params).await {
             Err(McpError::SessionLost(_)) => {
                 self.forget(&session);
                 let session = self.opened().await?;
-                self.request(&session, method, params).await
+                self.requested(&session, method, &named, params).await
             }
             result => result,
         }
     }
 
+    /// Sends a request, and again where the server asks for that.
+    async fn requested(
+        &self,
+        session: &Rc<Session>,
+        method: &str,
+        named: &[(String, String)],
+        params: Params<'_>,
+    ) -> Result<Box<RawValue>, McpError> {
+        let (mut repeated, mut state) = (0, None);
+        loop {
+            let id = self.id();
+            let mut params = params(id);
+            let post = match session.is_modern() {
+                true => {
+                    if let (Some(params), Some(state)) = (params.as_object_mut(), state) {
+                        params.insert("requestState".to_owned(), Value::String(state));
+                    }
+                    Post { named: named.to_vec(), ..modern::request(id, method, params) }
+                }
+                false => message::request(id, method, &params).into(),
+            };
+            let result = self.request(session, id, post).await?;
+            match session.is_modern().then(|| modern::next(&result, repeated)).transpose()? {
+                Some(Next::Repeat(asked)) => state = Some(asked),
+                Some(Next::Take) | None => return Ok(result),
+            }
+            repeated += 1;
+        }
+    }
+
     /// Calls a tool, by the server's own name for it.
-    pub async fn called<T: DeserializeOwned>(&self, tool: &str, arguments: &RawValue) -> Result<T, McpError> {
+    pub async fn called<T: DeserializeOwned>(
+        &self,
+        tool: &str,
+        named: Vec<(String, String)>,
+        arguments: &RawValue,
+    ) -> Result<T, McpError> {
         let params = |id: u64| json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
-        parsed(&self.call_with("tools/call", &params).await?)
+        parsed(&self.call_with("tools/call", named, &params).await?)
     }
 
     /// The session. Opens one if there is none.
@@ -105,27 +138,7 @@ impl Connection {
         if let Some(session) = present() {
             return Ok(session);
         }
-        let id = self.id();
-        let body = message::request(id, "initialize", &message::initialize());
-        let reply = self.sent(None, Method::Post, body, None).await?;
-        let session_id = reply.header("mcp-session-id");
-        if let Some(id) = &session_id
-            && (id.is_empty() || id.len() > MAX_SESSION || !id.bytes().all(|byte| byte.is_ascii_graphic()))
-        {
-            return Err(McpError::NotMcp("its session id is invalid".to_owned()));
-        }
-        let result = self.read(None, id, reply).await?;
-        let Initialized { protocol_version, capabilities } = parsed(&result)?;
-        let version = VERSIONS.into_iter().find(|version| *version == protocol_version).ok_or_else(|| {
-            let theirs = redacted(&protocol_version);
-            McpError::NotMcp(format!(
-                "it speaks revision {theirs} of the protocol, not {}",
-                VERSIONS.join(", ")
-            ))
-        })?;
-        let session = Rc::new(Session { id: session_id, version, capabilities });
-        let initialized = message::notification("notifications/initialized", None::<&()>);
-        self.sent(Some(&session), Method::Post, initialized, None).await?;
+        let session = Rc::new(self.open().await?);
         self.session.replace(Some(Rc::clone(&session)));
         Ok(session)
     }
@@ -137,21 +150,14 @@ impl Connection {
         }
     }
 
-    fn id(&self) -> u64 {
+    pub(super) fn id(&self) -> u64 {
         self.next_id.replace(self.next_id.get() + 1)
     }
 
-    async fn request<P: Serialize>(
-        &self,
-        session: &Rc<Session>,
-        method: &str,
-        params: &impl Fn(u64) -> P,
-    ) -> Result<Box<RawValue>, McpError> {
-        let id = self.id();
+    async fn request(&self, session: &Rc<Session>, id: u64, post: Post) -> Result<Box<RawValue>, McpError> {
         // If this function, the turn's end or the call's timeout drops the request, `open` cancels it.
         let open = Open { connection: self, session, id, answered: Cell::new(false) };
-        let body = message::request(id, method, &params(id));
-        let result = match self.sent(Some(session), Method::Post, body, None).await {
+        let result = match self.sent(Some(session), Method::Post, post, None).await {
             Ok(reply) => self.read(Some(session), id, reply).await,
             Err(failure) => Err(failure),
         };
@@ -160,17 +166,17 @@ impl Connection {
     }
 
     /// Sends a message and waits for the headers of its reply. Replaces a refused token once.
-    async fn sent(
+    pub(super) async fn sent(
         &self,
         session: Option<&Session>,
         method: Method,
-        body: Vec<u8>,
+        post: Post,
         after: Option<String>,
     ) -> Result<HttpReply, McpError> {
         let mut renewed = false;
         let mut reply = loop {
             let token = self.authorization.token(&self.server, &self.ports).await?;
-            let request = self.http(session, method, body.clone(), after.clone(), token.as_ref());
+            let request = self.http(session, method, post.clone(), after.clone(), token.as_ref());
             let sending = self.ports.http.send(request.into());
             let timeout_ms = self.server.timeout_ms;
             let reply = self.ports.within(timeout_ms, sending).await;
@@ -187,7 +193,7 @@ impl Connection {
             401 | 403 => Err(McpError::Unauthorized(format!("it answered {}", reply.status))),
             // The protocol requires 404 for a forgotten session, but some servers send 400.
             status @ (400 | 404) if has_session => Err(McpError::SessionLost(status)),
-            status => Err(McpError::Status(status, self.refusal(&mut reply).await)),
+            status => Err(self.refusal(status, &mut reply).await),
         }
     }
 
@@ -199,10 +205,11 @@ impl Connection {
         &self,
         session: Option<&Session>,
         method: Method,
-        body: Vec<u8>,
+        post: Post,
         after: Option<String>,
         token: Option<&Secret>,
     ) -> HttpRequest {
+        let Post { body, headers: repeated, named } = post;
         let accept = match method {
             Method::Get => "text/event-stream",
             Method::Post | Method::Delete => "application/json, text/event-stream",
@@ -213,120 +220,18 @@ impl Connection {
         }
         headers.extend(token.map(|token| ("authorization", format!("Bearer {}", token.reveal()))));
         headers.extend(after.map(|id| ("last-event-id", id)));
-        if let Some(session) = session {
+        headers.extend(repeated);
+        if let Some(session) = session.filter(|session| !session.is_modern()) {
             headers.push(("mcp-protocol-version", session.version.to_owned()));
             headers.extend(session.id.clone().map(|id| ("mcp-session-id", id)));
         }
-        HttpRequest { method, url: self.server.url.clone(), headers, body }
-    }
-
-    /// Reads the beginning of a refusal.
-    async fn refusal(&self, reply: &mut HttpReply) -> String {
-        let mut body = Vec::new();
-        let read = async {
-            while let Some(Ok(read)) = reply.body.next().await {
-                body.extend(read);
-                if body.len() >= MAX_REFUSAL {
-                    break;
-                }
-            }
-        };
-        self.ports.within(self.server.timeout_ms, read).await;
-        body.truncate(MAX_REFUSAL);
-        let said: Option<RpcError> =
-            wire::json::from_slice(&body).ok().and_then(|message: Incoming| message.error);
-        let said = said.map_or_else(|| String::from_utf8_lossy(&body).into_owned(), |error| error.message);
-        redacted(&self.hidden(said))
-    }
-
-    /// Reads a whole response, over several connections if the server closes them.
-    pub(super) async fn read(
-        &self,
-        session: Option<&Rc<Session>>,
-        id: u64,
-        mut reply: HttpReply,
-    ) -> Result<Box<RawValue>, McpError> {
-        let mut asked = 0;
-        let mut last: Option<(String, Option<u64>)> = None;
-        for resumed in 0..=MAX_RESUMPTIONS {
-            let Some(mut reader) = Reader::new(id, &reply.header("content-type").unwrap_or_default()) else {
-                let status = reply.status;
-                return Err(McpError::NotMcp(format!(
-                    "status {status} with neither JSON nor an event stream"
-                )));
-            };
-            if let Some(answer) = self.listen(session, &mut reader, &mut reply, &mut asked).await? {
-                return answer.map_err(|RpcError { code, message }| {
-                    McpError::Refused(code, cut(self.hidden(message), MAX_REFUSAL))
-                });
-            }
-            last = reader.resumption().or(last);
-            let Some((after, retry_ms)) = last.clone().filter(|_| resumed < MAX_RESUMPTIONS) else { break };
-            self.ports.clock.sleep(retry_ms.unwrap_or(RESUME_MS).min(MAX_RESUME_MS)).await;
-            let session = session.map(Rc::as_ref);
-            reply = match self.sent(session, Method::Get, Vec::new(), Some(after)).await {
-                Ok(reply) => reply,
-                // The server has accepted the request, so the client does not repeat it in a new session.
-                Err(McpError::SessionLost(_) | McpError::Status(..)) => break,
-                Err(failure) => return Err(failure),
-            };
-        }
-        Err(McpError::Cut)
-    }
-
-    /// Reads one connection's part of a response; none if the connection ended before the response.
-    async fn listen(
-        &self,
-        session: Option<&Rc<Session>>,
-        reader: &mut Reader,
-        reply: &mut HttpReply,
-        asked: &mut usize,
-    ) -> Result<Option<Result<Box<RawValue>, RpcError>>, McpError> {
-        let timeout_ms = self.server.timeout_ms;
-        let mut patience = self.ports.clock.sleep(timeout_ms);
-        let mut progress = None;
-        loop {
-            let mut heard = Vec::new();
-            let ended = match select(reply.body.next(), &mut patience).await {
-                Either::Left((Some(Ok(bytes)), _)) => {
-                    reader.feed(&bytes, &mut heard)?;
-                    false
-                }
-                Either::Left((Some(Err(Unreachable)), _)) => true,
-                Either::Left((None, _)) => {
-                    reader.finish(&mut heard)?;
-                    true
-                }
-                Either::Right(_) => return Err(McpError::Silent(timeout_ms, progress)),
-            };
-            for heard in heard {
-                match heard {
-                    ServerMessage::Answer(answer) => return Ok(Some(answer)),
-                    ServerMessage::Progress(made) => {
-                        // Progress renews the patience. The tool's timeout bounds the call.
-                        patience = self.ports.clock.sleep(timeout_ms);
-                        progress = Some(self.hidden(described(&made)));
-                    }
-                    ServerMessage::Changed => self.ports.known.changed(&self.server.name),
-                    ServerMessage::Asked { id, method } => {
-                        *asked += 1;
-                        if *asked > MAX_ASKED {
-                            return Err(McpError::NotMcp("it sends too many requests".to_owned()));
-                        }
-                        self.tell(session.map(Rc::as_ref), message::answer(&id, &method));
-                    }
-                }
-            }
-            if ended {
-                return Ok(None);
-            }
-        }
+        HttpRequest { method, url: self.server.url.clone(), headers, named, body }
     }
 
     /// Sends a message without waiting for a reply, with the known token.
-    fn tell(&self, session: Option<&Session>, body: Vec<u8>) {
+    pub(super) fn tell(&self, session: Option<&Session>, body: Vec<u8>) {
         let token = known_token(&self.server, &self.ports);
-        self.post_and_forget(self.http(session, Method::Post, body, None, token.as_ref()));
+        self.post_and_forget(self.http(session, Method::Post, body.into(), None, token.as_ref()));
     }
 
     fn post_and_forget(&self, request: HttpRequest) {
@@ -354,7 +259,13 @@ impl Drop for Connection {
     fn drop(&mut self) {
         let Some(session) = self.session.take().filter(|session| session.id.is_some()) else { return };
         let token = known_token(&self.server, &self.ports);
-        self.post_and_forget(self.http(Some(&session), Method::Delete, Vec::new(), None, token.as_ref()));
+        self.post_and_forget(self.http(
+            Some(&session),
+            Method::Delete,
+            Post::default(),
+            None,
+            token.as_ref(),
+        ));
     }
 }
 
@@ -367,8 +278,9 @@ struct Open<'a> {
 }
 
 impl Drop for Open<'_> {
+    /// In the newest revision the closed reply cancels it.
     fn drop(&mut self) {
-        if !self.answered.get() {
+        if !self.answered.get() && !self.session.is_modern() {
             let params = json!({"requestId": self.id, "reason": "the call was abandoned"});
             let cancelled = message::notification("notifications/cancelled", Some(&params));
             self.connection.tell(Some(self.session), cancelled);
@@ -382,11 +294,4 @@ pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
     wire::json::from_str(result.get()).map_err(|error| {
         McpError::NotMcp(format!("its result has an unexpected shape: {}", redacted(&error.to_string())))
     })
-}
-
-/// Progress in words, bounded.
-fn described(progress: &Progress) -> String {
-    let of = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
-    let message = progress.message.as_deref().map(|message| format!(", {}", redacted(message)));
-    format!("{}{of}{}", progress.progress, message.unwrap_or_default())
 }

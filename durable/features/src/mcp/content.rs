@@ -1,9 +1,16 @@
 //! Converts results, resources and prompts of a server to text for the model. Other content becomes a short
 //! description.
 
+use std::rc::Rc;
+
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use super::error::McpError;
+use engine::toolbelt::OutputSchema;
+use wire::model::RawValueEq;
+use wire::redact::redacted;
 
 /// The most bytes of a result: below the engine's limit, so that the engine never cuts it again.
 pub const MAX_TOLD_BYTES: usize = 45_000;
@@ -78,6 +85,20 @@ struct PromptMessage {
 }
 
 impl ToolResult {
+    /// Checks the structured content against the tool's schema of it. An error needs none.
+    pub fn check(&self, schema: Rc<RawValueEq>) -> Result<(), McpError> {
+        let Ok(schema) = OutputSchema::compile(schema) else { return Ok(()) };
+        let checked = match self.structured_content.as_deref() {
+            _ if self.is_error => Ok(()),
+            Some(content) => schema.check(content.get()),
+            None => Err("it is missing".to_owned()),
+        };
+        checked.map_err(|why| {
+            let why = cut(redacted(&why), MAX_LINE);
+            McpError::NotMcp(format!("its structured content is not what its outputSchema says: {why}"))
+        })
+    }
+
     /// All parts, and the structured content unless a text repeats it.
     pub fn told(&self) -> String {
         let mut parts: Vec<String> = self.content.iter().map(Item::part).collect();

@@ -2,6 +2,7 @@
 
 use super::reply::{MAX_BYTES, Unreadable};
 use wire::http::Unreachable;
+use wire::redact::redacted;
 
 /// Why a request failed. Texts of a server are redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum McpError {
     Unauthorized(String),
     /// The server answered with this status.
     Status(u16, String),
+    /// The server does not speak the revision of the request, but these.
+    OtherVersions(Vec<String>),
     /// The server has forgotten the session.
     SessionLost(u16),
     /// A JSON-RPC error.
@@ -51,6 +54,10 @@ impl McpError {
                 format!("the MCP server {server} answered {status}; {gone}")
             }
             McpError::Status(status, said) => format!("the MCP server {server} answered {status}: {said}"),
+            McpError::OtherVersions(versions) => {
+                let versions: String = redacted(&versions.join(", ")).chars().take(200).collect();
+                format!("the MCP server {server} speaks other revisions of the protocol ({versions}); {gone}")
+            }
             McpError::SessionLost(status) => {
                 format!("the MCP server {server} answered {status} and keeps no session; {gone}")
             }
@@ -67,7 +74,7 @@ impl McpError {
             McpError::Silent(..) => "mcp_silent",
             McpError::Cut => "mcp_cut",
             McpError::TooLarge => "mcp_too_large",
-            McpError::NotMcp(_) => "mcp_protocol",
+            McpError::NotMcp(_) | McpError::OtherVersions(_) => "mcp_protocol",
             McpError::Unauthorized(_) => "mcp_unauthorized",
             McpError::Status(..) | McpError::SessionLost(_) => "mcp_status",
             McpError::Refused(..) => "mcp_refused",

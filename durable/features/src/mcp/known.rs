@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::offer::Offer;
+use wire::model::RawValueEq;
 use wire::redact::Secret;
 
 /// How long a list stays valid. A server announces changes only during a call, so a new tool appears after five minutes
@@ -13,6 +14,9 @@ use wire::redact::Secret;
 const LISTED_MS: u64 = 5 * 60_000;
 /// The pause after a failed listing, because each attempt may delay a turn by seconds.
 const FAILED_MS: u64 = 30_000;
+
+/// How long a server counts as one of an earlier revision: then the client asks again, because servers are updated.
+const LEGACY_MS: u64 = 3_600_000;
 
 /// The shared data. Clones share it.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +26,8 @@ pub struct Known(Rc<RefCell<State>>);
 struct State {
     listings: BTreeMap<String, Listing>,
     tokens: BTreeMap<String, (u64, Secret)>,
+    /// The servers of an earlier revision, and until when that is believed.
+    legacy: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -39,6 +45,13 @@ impl Known {
         Some(listing.offers.clone())
     }
 
+    /// The schema of a tool's structured results, by the newest listing, however old it is.
+    pub(super) fn output_schema(&self, server: &str, tool: &str) -> Option<Rc<RawValueEq>> {
+        let state = self.0.borrow();
+        let offers = state.listings.get(server)?.offers.as_ref()?;
+        offers.iter().find(|offer| offer.spec.mcp_tool.as_deref() == Some(tool))?.output_schema.clone()
+    }
+
     pub(super) fn listed(&self, server: &str, offers: Option<Rc<[Offer]>>, now_ms: u64) {
         let until_ms = now_ms + if offers.is_some() { LISTED_MS } else { FAILED_MS };
         self.0.borrow_mut().listings.insert(server.to_owned(), Listing { until_ms, offers });
@@ -47,6 +60,15 @@ impl Known {
     /// Forgets the listing after the server announced a change.
     pub(super) fn changed(&self, server: &str) {
         self.0.borrow_mut().listings.remove(server);
+    }
+
+    /// Whether a server is of an earlier revision, as far as is known.
+    pub(super) fn is_legacy(&self, server: &str, now_ms: u64) -> bool {
+        self.0.borrow().legacy.get(server).is_some_and(|until_ms| now_ms < *until_ms)
+    }
+
+    pub(super) fn legacy(&self, server: &str, now_ms: u64) {
+        self.0.borrow_mut().legacy.insert(server.to_owned(), now_ms.saturating_add(LEGACY_MS));
     }
 
     pub(super) fn token(&self, server: &str, now_ms: u64) -> Option<Secret> {

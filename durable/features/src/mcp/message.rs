@@ -1,10 +1,13 @@
 //! The JSON-RPC 2.0 messages of MCP.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The supported revisions, the newest first. The client asks for the newest. Later revisions (2026-07-28) have neither
-/// sessions nor `initialize`, and their servers refuse ours with the names of their revisions.
+/// The revision without sessions: each request has the client's revision and abilities.
+pub const MODERN: &str = "2026-07-28";
+
+/// The supported revisions that begin with `initialize`, the newest first. The client asks for the newest.
 pub const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 /// JSON-RPC's error code for an unknown method.
@@ -45,11 +48,25 @@ pub struct Incoming {
 }
 
 /// A JSON-RPC error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RpcError {
     pub code: i64,
     #[serde(default)]
     pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Value>,
+}
+
+/// The code of a server that does not speak the revision of a request.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+impl RpcError {
+    /// The revisions that the server speaks, where it refuses that of the request.
+    pub fn other_versions(&self) -> Option<Vec<String>> {
+        let data = self.data.as_ref().filter(|_| self.code == UNSUPPORTED_VERSION)?;
+        let supported = data.get("supported")?.as_array()?;
+        Some(supported.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    }
 }
 
 /// `notifications/progress`.
@@ -81,8 +98,12 @@ pub struct Capabilities {
 
 /// The parameters of `initialize`, without capabilities of the client.
 pub fn initialize() -> serde_json::Value {
-    let client = serde_json::json!({"name": "espalier", "version": env!("CARGO_PKG_VERSION")});
-    serde_json::json!({"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": client})
+    serde_json::json!({"protocolVersion": VERSIONS[0], "capabilities": {}, "clientInfo": client()})
+}
+
+/// The name of this client.
+pub fn client() -> serde_json::Value {
+    serde_json::json!({"name": "espalier", "version": env!("CARGO_PKG_VERSION")})
 }
 
 /// A request.
@@ -99,7 +120,11 @@ pub fn notification(method: &str, params: Option<&impl Serialize>) -> Vec<u8> {
 /// client has no capabilities.
 pub fn answer(id: &RawValue, method: &str) -> Vec<u8> {
     let is_ping = method == "ping";
-    let error = RpcError { code: METHOD_NOT_FOUND, message: "this client does not offer that".to_owned() };
+    let error = RpcError {
+        code: METHOD_NOT_FOUND,
+        message: "this client does not offer that".to_owned(),
+        data: None,
+    };
     let (result, error) = if is_ping { (Some(Empty {}), None) } else { (None, Some(error)) };
     written(&Answer { jsonrpc: "2.0", id, result, error })
 }

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::config::{Server, ToolWords};
 use super::content::cut;
 use super::message::Capabilities;
+use super::modern;
 use engine::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 
@@ -35,6 +36,8 @@ pub struct Offer {
     pub spec: ToolSpec,
     /// Whether a person must allow each call, unless the operator has a rule about this tool.
     pub asks: bool,
+    /// The schema of its structured results.
+    pub output_schema: Option<Rc<RawValueEq>>,
 }
 
 /// A tool as a server lists it.
@@ -45,6 +48,8 @@ pub struct ListedTool {
     #[serde(default)]
     description: String,
     input_schema: Map<String, Value>,
+    #[serde(default)]
+    output_schema: Option<Box<RawValue>>,
     #[serde(default)]
     annotations: Annotations,
     #[serde(default)]
@@ -119,6 +124,12 @@ impl Offers {
         let mut schema = listed.input_schema;
         // Differences to drafts before 2020-12 are rare, and a reference cannot leave the schema in any case.
         schema.retain(|member, _| member != "$schema" && member != "$id");
+        modern::check(&schema)?;
+        // A schema that cannot be checked checks nothing; the tool works without.
+        let output_schema = listed.output_schema.map(|schema| Rc::new(RawValueEq(schema)));
+        let output_schema = output_schema.filter(|schema| {
+            schema.0.get().len() <= MAX_SCHEMA && OutputSchema::compile(Rc::clone(schema)).is_ok()
+        });
         let words = server.tools.get(&listed.name).cloned().unwrap_or_default();
         let spec = declare(
             server,
@@ -130,6 +141,7 @@ impl Offers {
         self.push(Offer {
             spec: ToolSpec { mcp_tool: Some(listed.name), read_only: !listed.annotations.asks(), ..spec },
             asks: listed.annotations.asks(),
+            output_schema,
         })
     }
 
@@ -149,7 +161,7 @@ impl Offers {
             let (description, schema) = reading.declaration();
             let description = description.replace("SERVER", &server.name);
             let spec = ToolSpec { read_only: true, ..declare(server, &words, name, description, &schema) };
-            if let Err(why) = self.push(Offer { spec, asks: false }) {
+            if let Err(why) = self.push(Offer { spec, asks: false, output_schema: None }) {
                 self.left_out.push(format!("{}: {why}", reading.name()));
             }
         }

@@ -146,7 +146,7 @@ impl Servers {
     /// tool exists. A rule about a tool overrides one about its class. By `readOnlyHint` a server can remove this
     /// question, but no rule.
     pub fn rules(&self, mut rules: ToolRules, offers: &[Offer]) -> ToolRules {
-        for Offer { spec, asks } in offers {
+        for Offer { spec, asks, .. } in offers {
             let server = spec.mcp_server.as_ref().and_then(|name| self.configured.0.get(name));
             let own = spec.mcp_tool.as_deref().or_else(|| spec.name.rsplit("__").next());
             let words = server.zip(own).and_then(|(server, tool)| server.tools.get(tool));

@@ -10,10 +10,12 @@ use serde_json::{Value, json};
 use super::connection::{Connection, parsed};
 use super::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
 use super::error::McpError;
+use super::modern;
 use super::offer::Reading;
 use crate::marks::{IS_DATA, verbatim};
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::ToolSpec;
+use wire::model::RawValueEq;
 
 pub struct McpTool {
     spec: ToolSpec,
@@ -47,6 +49,7 @@ impl Tool for McpTool {
     /// The engine has checked the arguments against the schema.
     fn run(&self, arguments: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
+        let schema = Rc::clone(&self.spec.input_schema);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         // Rewrites the arguments in the form that a person approves: a duplicate member or a number beyond a double
         // could otherwise mean something else to the server.
@@ -55,7 +58,7 @@ impl Tool for McpTool {
             let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
             let hidden = |text| cut(connection.hidden(text), MAX_TOLD_BYTES);
             let server = &connection.server.name;
-            match carried_out(&connection, &what, &arguments).await {
+            match carried_out(&connection, &what, &schema, &arguments).await {
                 Ok((said, is_error)) => {
                     let marked = verbatim("mcp_result", ("server", server), &hidden(said));
                     let told = format!("{IS_DATA}\n{marked}");
@@ -71,11 +74,16 @@ impl Tool for McpTool {
 async fn carried_out(
     connection: &Connection,
     what: &What,
+    schema: &RawValueEq,
     arguments: &RawValue,
 ) -> Result<(String, bool), McpError> {
     let reading = match what {
         What::Call(name) => {
-            let result: ToolResult = connection.called(name, arguments).await?;
+            let named = modern::of_arguments(schema.0.get(), arguments);
+            let result: ToolResult = connection.called(name, named, arguments).await?;
+            if let Some(schema) = connection.ports.known.output_schema(&connection.server.name, name) {
+                result.check(schema)?;
+            }
             return Ok((result.told(), result.is_error));
         }
         What::Read(reading) => reading,

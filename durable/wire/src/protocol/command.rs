@@ -62,7 +62,7 @@ impl Owner {
     }
 
     /// The thread that a client of a dialect calls by this name.
-    pub fn dialect_thread(&self, dialect: Dialect, name: &str) -> Uuid {
+    pub fn dialect_thread(&self, dialect: &Dialect, name: &str) -> Uuid {
         self.derived(&["dialect thread", dialect.as_str(), name])
     }
 

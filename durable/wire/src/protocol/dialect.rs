@@ -1,17 +1,52 @@
 //! Requests of clients that were written for another service (`durable/dialects`), as a thread's object gets them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Decision;
 
 /// The form of a stream that is not our own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Dialect {
     /// The UI message stream of the AI SDK.
     AiSdk,
     /// An answer of one of OpenAI's two APIs.
     OpenAi(OpenAi),
+    /// The response to a request of MCP.
+    Mcp(Box<McpReply>),
+}
+
+/// A response of the Model Context Protocol that a turn becomes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpReply {
+    /// The id of the request, as JSON.
+    pub id: String,
+    /// The token of its notifications of progress, as JSON. Without one there are none.
+    pub progress: Option<String>,
+    pub gives: McpGives,
+    pub form: AnswerForm,
+    /// Whether the client speaks a revision without sessions: 2026-07-28.
+    pub is_modern: bool,
+    /// The signed state of the turn, for a client that can ask a person: then a turn that waits for one asks the client.
+    pub state: Option<String>,
+    /// The address of the service, for a client that cannot.
+    pub origin: String,
+    /// Whether the turn stops when the client closes the stream.
+    pub stops: bool,
+}
+
+/// The result in a response of MCP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpGives {
+    /// The turn's answer.
+    Answer,
+    /// The task that the turn is, which has just begun.
+    NewTask,
+    /// The state of the task.
+    Task,
+    /// An acknowledgement.
+    Nothing,
 }
 
 /// An answer in a form of OpenAI's. A turn that waits for the client is several answers: one up to each wait.
@@ -47,13 +82,20 @@ pub enum AnswerForm {
     Now,
 }
 
-/// A text, because a type with so many members would be as much code as an encoder: `ai_sdk`, or `openai` with the
-/// members of [`OpenAi`] as numbers, in their order; `after` is missing where there is none.
+/// A text, because a type with so many members would be as much code as an encoder: `ai_sdk`; `openai` with the members
+/// of [`OpenAi`] as numbers, in their order, where `after` is missing if there is none; `mcp` with those of [`McpReply`],
+/// numbers first, then a JSON array of its texts.
 impl From<Dialect> for String {
     fn from(dialect: Dialect) -> String {
         let how = match dialect {
             Dialect::AiSdk => return "ai_sdk".to_owned(),
             Dialect::OpenAi(how) => how,
+            Dialect::Mcp(how) => {
+                let McpReply { id, progress, gives, form, is_modern, state, origin, stops } = *how;
+                let (is_modern, stops) = (u8::from(is_modern), u8::from(stops));
+                let texts = Value::from(vec![id.into(), Value::from(progress), state.into(), origin.into()]);
+                return format!("mcp {} {} {is_modern} {stops} {texts}", gives as u8, form as u8);
+            }
         };
         let OpenAi { api, form, usage, background, segment, after } = how;
         let (api, form, usage, background) = (api as u8, form as u8, u8::from(usage), u8::from(background));
@@ -72,8 +114,31 @@ impl TryFrom<String> for Dialect {
         if told == "ai_sdk" {
             return Ok(Dialect::AiSdk);
         }
-        openai(&told).map(Dialect::OpenAi).ok_or("this dialect is not known")
+        let mcp = || mcp(&told).map(|how| Dialect::Mcp(Box::new(how)));
+        openai(&told).map(Dialect::OpenAi).or_else(mcp).ok_or("this dialect is not known")
     }
+}
+
+fn mcp(told: &str) -> Option<McpReply> {
+    let mut rest = told.strip_prefix("mcp ")?.splitn(5, ' ');
+    let mut number = || rest.next()?.parse::<u64>().ok();
+    let gives = match number()? {
+        0 => McpGives::Answer,
+        1 => McpGives::NewTask,
+        2 => McpGives::Task,
+        3 => McpGives::Nothing,
+        _ => return None,
+    };
+    let (form, is_modern, stops) = (form(number()?)?, number()? == 1, number()? == 1);
+    let Ok(Value::Array(texts)) = crate::json::from_str(rest.next()?) else { return None };
+    let [id, progress, state, origin] = texts.as_slice() else { return None };
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let (progress, state) = (text(progress), text(state));
+    Some(McpReply { id: text(id)?, progress, gives, form, is_modern, state, origin: text(origin)?, stops })
+}
+
+fn form(number: u64) -> Option<AnswerForm> {
+    [AnswerForm::Stream, AnswerForm::Whole, AnswerForm::Now].into_iter().find(|form| *form as u64 == number)
 }
 
 fn openai(told: &str) -> Option<OpenAi> {
@@ -86,12 +151,7 @@ fn openai(told: &str) -> Option<OpenAi> {
         1 => OpenAiApi::Responses,
         _ => return None,
     };
-    let form = match form {
-        0 => AnswerForm::Stream,
-        1 => AnswerForm::Whole,
-        2 => AnswerForm::Now,
-        _ => return None,
-    };
+    let form = self::form(*form)?;
     let after = match after {
         [] => None,
         [after] => Some(*after),
@@ -103,19 +163,26 @@ fn openai(told: &str) -> Option<OpenAi> {
 
 impl Dialect {
     /// Its name, also in the ids of threads.
-    pub const fn as_str(self) -> &'static str {
+    pub const fn as_str(&self) -> &'static str {
         match self {
             Dialect::AiSdk => "ai-sdk",
             Dialect::OpenAi(_) => "openai",
+            Dialect::Mcp(_) => "mcp",
         }
     }
 
     /// How the client gets its answer.
-    pub const fn form(self) -> AnswerForm {
+    pub const fn form(&self) -> AnswerForm {
         match self {
             Dialect::AiSdk => AnswerForm::Stream,
-            Dialect::OpenAi(OpenAi { form, .. }) => form,
+            Dialect::OpenAi(OpenAi { form, .. }) => *form,
+            Dialect::Mcp(how) => how.form,
         }
+    }
+
+    /// Whether a client that closes the stream of an answer stops the turn, also where the answer goes on after a wait.
+    pub fn stops(&self) -> bool {
+        matches!(self, Dialect::Mcp(how) if how.stops)
     }
 }
 
@@ -144,9 +211,23 @@ mod tests {
         ] {
             let how = OpenAi { api, form, usage: true, background: false, segment: 7, after };
             let dialect = Dialect::OpenAi(how);
-            assert_eq!(serde_json::to_value(dialect).unwrap(), told);
+            assert_eq!(serde_json::to_value(&dialect).unwrap(), told);
             assert_eq!(Dialect::try_from(told.to_owned()), Ok(dialect));
         }
+        let reply = McpReply {
+            id: r#""a b\"""#.to_owned(),
+            progress: Some("7".to_owned()),
+            gives: McpGives::Task,
+            form: AnswerForm::Now,
+            is_modern: true,
+            state: None,
+            origin: "https://x".to_owned(),
+            stops: false,
+        };
+        let dialect = Dialect::Mcp(Box::new(reply));
+        let told = r#"mcp 2 2 1 0 ["\"a b\\\"\"","7",null,"https://x"]"#;
+        assert_eq!(String::from(dialect.clone()), told);
+        assert_eq!(Dialect::try_from(told.to_owned()), Ok(dialect));
         assert_eq!(Dialect::try_from("ai_sdk".to_owned()), Ok(Dialect::AiSdk));
         for wrong in [
             "",
@@ -159,6 +240,11 @@ mod tests {
             "openai 0 0 0 0 4294967296",
             "openai 0 0 0 0 0 0 0",
             "mcp",
+            "mcp 4 0 0 0 [\"1\",null,null,\"\"]",
+            "mcp 0 3 0 0 [\"1\",null,null,\"\"]",
+            "mcp 0 0 0 0 [null,null,null,\"\"]",
+            "mcp 0 0 0 0 [\"1\",null,null]",
+            "mcp 0 0 0 [\"1\",null,null,\"\"]",
         ] {
             assert!(Dialect::try_from(wrong.to_owned()).is_err(), "{wrong}");
         }

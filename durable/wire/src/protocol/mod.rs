@@ -36,7 +36,7 @@ pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
 pub use cost::{CostSummary, ModelCost};
-pub use dialect::{AnswerForm, Dialect, GivenAnswer, OpenAi, OpenAiApi};
+pub use dialect::{AnswerForm, Dialect, GivenAnswer, McpGives, McpReply, OpenAi, OpenAiApi};
 pub use error::{ApiError, ErrorCode, Problem};
 pub use event::{
     AgentState, AgentStatus, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::openai::ids::{self, MAX_ID};
+use crate::ids::{self, MAX_ID};
 use crate::openai::{Place, Sent, Wants, response};
 use wire::protocol::{
     AnswerForm, ChatRequest, Content, ContentPart, Decision, ErrorCode, GivenAnswer, IfRunning, OpenAiApi,

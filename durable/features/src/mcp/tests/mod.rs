@@ -3,6 +3,7 @@
 mod calls;
 mod config;
 mod content;
+mod modern;
 mod offers;
 mod servers;
 mod tokens;
@@ -123,7 +124,7 @@ type Answers = Box<dyn Fn(&Asked) -> Says>;
 pub struct Asked {
     pub method: Method,
     pub url: String,
-    pub headers: BTreeMap<&'static str, String>,
+    pub headers: BTreeMap<String, String>,
     pub text: String,
     pub body: Value,
 }
@@ -150,10 +151,11 @@ pub struct TestServer {
 impl Http for TestServer {
     fn send(&self, request: Rc<HttpRequest>) -> LocalBoxFuture<'static, Result<HttpReply, Unreachable>> {
         let text = String::from_utf8(request.body.clone()).unwrap();
+        let named = request.headers.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
         let asked = Asked {
             method: request.method,
             url: request.url.clone(),
-            headers: request.headers.iter().cloned().collect(),
+            headers: named.chain(request.named.clone()).collect(),
             body: serde_json::from_str(&text).unwrap_or_default(),
             text,
         };
@@ -207,7 +209,15 @@ pub struct Case {
 }
 
 impl Case {
+    /// A server of an earlier revision, as the isolate knows it already.
     pub fn new(answers: impl Fn(&Asked) -> Says + 'static) -> Self {
+        let case = Case::unknown(answers);
+        case.ports.known.legacy("docs", 0);
+        case
+    }
+
+    /// A server that nothing is known of.
+    pub fn unknown(answers: impl Fn(&Asked) -> Says + 'static) -> Self {
         let server =
             TestServer { answers: Box::new(answers), asked: RefCell::default(), spawned: RefCell::default() };
         let (server, time) = (Rc::new(server), Time::default());

@@ -86,7 +86,12 @@ impl Launch {
     pub fn of(name: &str, world: &World) -> Result<Self, String> {
         let (name, url_variable, vars) = variables::of(name, world)?;
         let secrets = if name == "smoke" { variables::real_key() } else { String::new() };
-        let script = (name == "ai").then_some("tests/workers_ai/worker.mjs");
+        let script = match name {
+            "ai" => Some("tests/workers_ai/worker.mjs"),
+            // The build with what the conformance tests of MCP ask for.
+            "fixtures" => Some("target/faults-worker/index.js"),
+            _ => None,
+        };
         let ports = [free_port()?, free_port()?];
         let url = format!("http://127.0.0.1:{}", port(&ports[0])?);
         Ok(Self { name, url_variable, url, state: world.state.join(name), vars, script, secrets, ports })

@@ -16,6 +16,7 @@
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize, and an R2 that can refuse (`tests/workers_ai`) |
 //! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`); no bucket |
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
+//! | `fixtures` | `ESPALIER_URL` | only when it is asked for: `main` as the build with the tools of MCP's conformance tests (`tests/conformance`) |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
 //! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_FAKE_MCP_URL`, `ESPALIER_STATE_DIR` (where the main

@@ -26,9 +26,10 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
     let anonymous = "AUTH_ANONYMOUS:true".to_owned();
     let session = format!("SESSION_SECRET:{}", canary::SESSION_SECRET);
     Ok(match name {
-        "main" => {
+        "main" | "fixtures" => {
+            let name = if name == "main" { "main" } else { "fixtures" };
             let steps = format!("WORKFLOW_SECRET:{}", canary::WORKFLOW_SECRET);
-            ("main", "ESPALIER_URL", [vec![anonymous, session, steps], provider(world)].concat())
+            (name, "ESPALIER_URL", [vec![anonymous, session, steps], provider(world)].concat())
         }
         "closed" => {
             let issuers = identity::issuers(|name| world.issuer_url(name));
@@ -188,6 +189,7 @@ fn mcp_servers(world: &World) -> String {
         "everything": {"url": world.everything, "users": users, "tools": tools},
         "tools": {"url": format!("{mcp}/tools"), "users": users, "auth": bearer, "timeout_ms": 2_000},
         "oauth": {"url": format!("{mcp}/oauth"), "users": users, "auth": {"client_credentials": client}},
+        "modern": {"url": format!("{mcp}/modern"), "users": users},
         // No server listens on the port of the discard protocol.
         "down": {"url": "http://127.0.0.1:9/mcp", "users": users, "contexts": editor},
         "slow": {"url": format!("{mcp}/hang"), "users": users, "contexts": editor},

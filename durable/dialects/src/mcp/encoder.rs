@@ -1,0 +1,350 @@
+//! A turn as the response to a request: notifications of progress while it runs, then one result. A turn that waits for a
+//! person ends the response; the client asks, and its next request has the rest of the turn.
+//!
+//! A client without forms gets a result that says where a person decides. A task has the same results in its state.
+
+use serde_json::{Error, Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use uuid::Uuid;
+
+use super::{INTERNAL, TASK, complete, error, response, typed};
+use crate::given::{object, of_members, with};
+use crate::{Encode, Header, is_root};
+use wire::protocol::{
+    AgentState, AnswerForm, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, McpGives, McpReply,
+    Numbered, Role,
+};
+
+/// The text of an answer is told at most this often, in milliseconds, as the outputs of subtasks are in the AI SDK.
+const TELLS_MS: u64 = 250;
+/// The longest arguments in a question, in characters: a person reads them in a dialog.
+const MAX_ARGS: usize = 2_000;
+/// How often a client should look after a task, in milliseconds.
+const POLL_MS: u64 = 1_000;
+
+/// A question to a person.
+struct Asked {
+    id: String,
+    message: String,
+    /// Whether the decision may be for the whole thread.
+    for_thread: bool,
+}
+
+impl Asked {
+    /// The request to the client: a form with one choice.
+    fn question(&self) -> Value {
+        let mut choices = vec![Value::from("approve"), Value::from("deny")];
+        if self.for_thread {
+            choices.push(Value::from("approve_for_thread"));
+        }
+        let decision = object! { "type": "string", "title": "Decision", "enum": choices };
+        let schema = object! {
+            "type": "object", "properties": object! { "decision": decision },
+            "required": vec![Value::from("decision")],
+        };
+        let params = object! { "mode": "form", "message": &*self.message, "requestedSchema": schema };
+        object! { "method": "elicitation/create", "params": params }
+    }
+}
+
+/// A response that is being written.
+pub struct Encoder {
+    how: McpReply,
+    id: Value,
+    thread: String,
+    turn: String,
+    /// When the turn began, and for how long it has run as far as its events tell, in milliseconds.
+    created: u64,
+    ran: u64,
+    /// The root's text by model call.
+    texts: Vec<(String, String)>,
+    asked: Vec<Asked>,
+    is_waiting: bool,
+    /// Why the service stopped the turn.
+    stop: Option<String>,
+    /// How many notifications of progress there were, and the text that none has told yet.
+    told: u64,
+    untold: String,
+    told_at: u64,
+    over: bool,
+}
+
+type Written = Result<(), Error>;
+
+impl Encoder {
+    pub fn new(how: McpReply) -> Self {
+        let id = wire::json::from_str(&how.id).unwrap_or_default();
+        let none = String::new;
+        Encoder {
+            how,
+            id,
+            thread: none(),
+            turn: none(),
+            created: 0,
+            ran: 0,
+            texts: Vec::new(),
+            asked: Vec::new(),
+            is_waiting: false,
+            stop: None,
+            told: 0,
+            untold: none(),
+            told_at: 0,
+            over: false,
+        }
+    }
+
+    /// A notification of progress.
+    fn tell(&mut self, message: &str, out: &mut Vec<u8>) -> Written {
+        let (Some(token), AnswerForm::Stream) = (&self.how.progress, self.how.form) else { return Ok(()) };
+        self.told += 1;
+        let token: Value = wire::json::from_str(token)?;
+        let params = object! { "progressToken": token, "progress": self.told, "message": message };
+        let told = object! { "jsonrpc": "2.0", "method": "notifications/progress", "params": params };
+        self.write(&told, out)
+    }
+
+    /// Tells the text that has come, unless it told some a moment ago.
+    fn tell_text(&mut self, now_ms: u64, out: &mut Vec<u8>) -> Written {
+        if self.how.progress.is_none() || now_ms < self.told_at + TELLS_MS {
+            return Ok(());
+        }
+        self.told_at = now_ms;
+        let text = std::mem::take(&mut self.untold);
+        self.tell(&text, out)
+    }
+
+    fn write(&self, message: &Value, out: &mut Vec<u8>) -> Written {
+        if self.how.form != AnswerForm::Stream {
+            return serde_json::to_writer(out, message);
+        }
+        out.extend_from_slice(b"event: message\ndata: ");
+        serde_json::to_writer(&mut *out, message)?;
+        out.extend_from_slice(b"\n\n");
+        Ok(())
+    }
+
+    fn give(&mut self, result: Value, out: &mut Vec<u8>) -> Written {
+        self.over = true;
+        self.write(&response(&self.id, result), out)
+    }
+
+    /// The result of `chat`. `ended`: how the turn ended; `note`: what else the client should know.
+    fn answer(&self, ended: &str, note: Option<&str>, is_error: bool) -> Value {
+        let mut answer = String::new();
+        for (_, text) in &self.texts {
+            answer.push_str(if answer.is_empty() { "" } else { "\n\n" });
+            answer.push_str(text);
+        }
+        let ids = object! {
+            "thread_id": &*self.thread, "turn_id": &*self.turn, "finish_reason": ended,
+        };
+        // A model that reads the texts alone needs the thread's id too.
+        let told = ids.to_string();
+        let mut content = Vec::new();
+        for text in [answer.as_str(), note.unwrap_or_default(), told.as_str()] {
+            if !text.is_empty() {
+                content.push(object! { "type": "text", "text": text });
+            }
+        }
+        let answer = object! { "answer": answer };
+        object! { "content": content, "structuredContent": with(answer, ids), "isError": is_error }
+    }
+
+    /// The turn has ended.
+    fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Written {
+        let failed =
+            matches!(reason, FinishReason::Error | FinishReason::Interrupted | FinishReason::Cancelled);
+        let ended = json!(reason);
+        let result = self.answer(ended.as_str().unwrap_or_default(), self.stop.as_deref(), failed);
+        let is_modern = self.how.is_modern;
+        let status = if reason == FinishReason::Cancelled { "cancelled" } else { "completed" };
+        let result = match self.how.gives {
+            McpGives::Answer => complete(is_modern, result),
+            McpGives::Task if status == "cancelled" => self.task(status, "complete", Value::Null),
+            McpGives::Task => {
+                self.task(status, "complete", object! { "result": complete(is_modern, result) })
+            }
+            McpGives::NewTask | McpGives::Nothing => self.so_far(),
+        };
+        self.give(result, out)
+    }
+
+    /// The state of the task, with more members.
+    fn task(&self, status: &str, kind: &str, more: Value) -> Value {
+        let id = crate::ids::of_answer(TASK, &self.thread, &self.turn, 0);
+        let state = object! {
+            "taskId": id, "status": status, "createdAt": rfc3339(self.created),
+            "lastUpdatedAt": rfc3339(self.created.saturating_add(self.ran)), "ttlMs": Value::Null,
+            "pollIntervalMs": POLL_MS,
+        };
+        typed(true, kind, with(state, more))
+    }
+
+    /// The questions, as requests to the client.
+    fn questions(&self) -> Value {
+        let mut questions = Vec::new();
+        for asked in &self.asked {
+            questions.push((asked.id.as_str(), asked.question()));
+        }
+        of_members(questions)
+    }
+
+    /// Where a person decides.
+    fn directions(&self) -> String {
+        let (origin, thread) = (&self.how.origin, &self.thread);
+        let mut told =
+            format!("The turn waits for a person, who decides in the chat at {origin}, or by the API:");
+        for Asked { id, message, .. } in &self.asked {
+            let path = format!("{origin}/api/threads/{thread}/approvals/{id}");
+            told.push_str(&format!(
+                "\n- {message} POST {path} with {{\"decision\": \"approve\"}} or \"deny\""
+            ));
+        }
+        told.push_str("\nThen read_thread has the rest of the answer.");
+        told
+    }
+
+    /// The result of a turn that has not ended.
+    fn so_far(&self) -> Value {
+        let is_modern = self.how.is_modern;
+        let state = self.how.state.as_ref().filter(|_| !self.asked.is_empty());
+        match (self.how.gives, state) {
+            (McpGives::NewTask, _) => self.task("working", "task", Value::Null),
+            (McpGives::Nothing, _) => complete(is_modern, object! {}),
+            (McpGives::Task, _) if !self.is_waiting => self.task("working", "complete", Value::Null),
+            (McpGives::Task, None) => {
+                self.task("working", "complete", object! { "statusMessage": self.directions() })
+            }
+            (McpGives::Task, Some(_)) => {
+                self.task("input_required", "complete", object! { "inputRequests": self.questions() })
+            }
+            (McpGives::Answer, None) => {
+                complete(is_modern, self.answer("waiting", Some(&self.directions()), false))
+            }
+            (McpGives::Answer, Some(state)) => {
+                let asks = object! { "inputRequests": self.questions(), "requestState": &**state };
+                typed(true, "input_required", asks)
+            }
+        }
+    }
+
+    fn asks(&mut self, id: &str, message: String, for_thread: bool) {
+        self.asked.push(Asked { id: id.to_owned(), message, for_thread });
+    }
+
+    fn lasts(&mut self, started_ms: Option<u64>, duration_ms: Option<u64>) {
+        let until = started_ms.unwrap_or_default().saturating_add(duration_ms.unwrap_or_default());
+        self.ran = self.ran.max(until);
+    }
+}
+
+impl Encode for Encoder {
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
+    fn head(&self) -> (u16, Header) {
+        (200, ("x-accel-buffering", "no"))
+    }
+
+    // Long: an arm for each event that counts.
+    fn encode(&mut self, numbered: &Numbered, now_ms: u64, out: &mut Vec<u8>) -> Written {
+        if self.over {
+            return Ok(());
+        }
+        match &numbered.event {
+            Event::Session { thread_id, assistant_message_id, messages, .. } => {
+                let at = Uuid::try_parse(assistant_message_id).ok().and_then(|id| id.get_timestamp());
+                let (seconds, nanoseconds) = at.map_or((0, 0), |at| at.to_unix());
+                self.created =
+                    seconds.saturating_mul(1_000).saturating_add(u64::from(nanoseconds) / 1_000_000);
+                (self.thread, self.turn) = (thread_id.clone(), numbered.turn_id.clone());
+                // The service has deleted the turn's events.
+                let Some(answer) = messages.iter().find(|message| message.role == Role::Assistant) else {
+                    return Ok(());
+                };
+                self.texts.push((String::new(), answer.content.clone()));
+                self.stop = answer.stop.as_ref().map(|stop| stop.message.clone());
+                self.finish(answer.finish_reason.unwrap_or(FinishReason::Stop), out)
+            }
+            Event::Chunk { content, model_call_id, place, kind: ChunkKind::Text, .. } if is_root(place) => {
+                if content.is_empty() {
+                    return Ok(());
+                }
+                match self.texts.last_mut().filter(|(of, _)| of == model_call_id) {
+                    Some((_, text)) => text.push_str(content),
+                    None => self.texts.push((model_call_id.clone(), content.clone())),
+                }
+                self.untold.push_str(content);
+                self.tell_text(now_ms, out)
+            }
+            // The text of a model call that broke off does not count.
+            Event::ModelCallReset { model_call_id, place, .. } if is_root(place) => {
+                self.texts.retain(|(of, _)| of != model_call_id);
+                self.untold.clear();
+                Ok(())
+            }
+            Event::ModelCallUpdate { started_ms, duration_ms, .. } => {
+                self.lasts(*started_ms, *duration_ms);
+                Ok(())
+            }
+            Event::ToolCallUpdate { status: CallStatus::Start, name, started_ms, .. } => {
+                self.lasts(*started_ms, None);
+                self.tell(&format!("The agent calls {name}."), out)
+            }
+            Event::StepStart { title, .. } => self.tell(title, out),
+            Event::ApprovalRequest { approval_id, name, args, .. } => {
+                let args: String = args.to_string().chars().take(MAX_ARGS).collect();
+                self.asks(approval_id, format!("The agent asks to call {name} with {args}."), true);
+                Ok(())
+            }
+            Event::LimitRequest { approval_id, reason, limit, raised_to, grants_left, .. } => {
+                self.asks(approval_id, limit_message(*reason, *limit, *raised_to, *grants_left), false);
+                Ok(())
+            }
+            Event::ApprovalResolved { approval_id, .. } | Event::LimitResolved { approval_id, .. } => {
+                self.asked.retain(|asked| asked.id != *approval_id);
+                Ok(())
+            }
+            Event::AgentState { state, .. } => {
+                self.is_waiting = *state == AgentState::WaitingOnUser;
+                Ok(())
+            }
+            Event::Error { message, .. } => {
+                self.stop = Some(message.clone());
+                Ok(())
+            }
+            Event::Done { finish_reason, .. } => self.finish(*finish_reason, out),
+            // The rest has no form here.
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Written {
+        if self.over {
+            return Ok(());
+        }
+        if self.how.gives == McpGives::Answer && !is_parked {
+            self.over = true;
+            let told = "the response broke off: read_thread has the rest of the answer";
+            return self.write(&error(&self.id, INTERNAL, told, Value::Null), out);
+        }
+        self.give(self.so_far(), out)
+    }
+}
+
+fn limit_message(reason: BudgetReason, limit: u64, raised_to: u64, grants_left: u32) -> String {
+    let reason = json!(reason);
+    let reason = reason.as_str().unwrap_or_default();
+    format!(
+        "The turn has reached its limit of {reason}, {limit}. Approving raises it to {raised_to}; {grants_left} more \
+         times are left, this one included."
+    )
+}
+
+fn rfc3339(ms: u64) -> String {
+    let seconds = i64::try_from(ms / 1_000).unwrap_or_default();
+    let at = OffsetDateTime::from_unix_timestamp(seconds).ok().and_then(|at| at.format(&Rfc3339).ok());
+    at.unwrap_or_default()
+}

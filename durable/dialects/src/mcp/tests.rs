@@ -1,0 +1,3 @@
+mod encoding;
+mod requests;
+mod tools;

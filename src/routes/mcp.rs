@@ -1,0 +1,262 @@
+//! `POST /mcp`: the service as an MCP server. A tool is a request to one of our own routes, which judges it as any other
+//! request; `chat` is a command to its thread's object, which answers in the protocol's form.
+
+#[cfg(feature = "fixtures")]
+mod fixtures;
+mod turns;
+
+use dialects::mcp::{self, CHAT, Message, Planned, Request};
+use dialects::object;
+use serde_json::{Map, Value};
+use wire::protocol::{ApiError, ErrorCode};
+
+use super::credentials::Caller;
+use super::{answering, foreign, object};
+use crate::auth::scope::{Access, Scope};
+use crate::call::{Answer, Call};
+use crate::problem::Failure;
+use crate::reply::Reply;
+use crate::router::{self, Found, Row};
+
+/// Answers a message.
+pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, Failure> {
+    let request = match mcp::read(body, |name| call.header(name)) {
+        Ok(Message::Request(request)) => request,
+        Ok(Message::Notification) => {
+            return Ok(Reply { status: 202, headers: Vec::new(), body: None }.into());
+        }
+        Err(refusal) => return Ok(Reply::json(refusal.status, &refusal.body).into()),
+    };
+    #[cfg(feature = "fixtures")]
+    {
+        if let Some(arguments) = fixtures::as_chat(&request) {
+            return turns::converse(call, caller.owner()?, &request, &arguments).await;
+        }
+        if let Some(answer) = fixtures::answer(call, caller.clone().owner()?, &request) {
+            return Ok(answer);
+        }
+    }
+    let is_modern = request.is_modern();
+    match (request.method.as_str(), is_modern) {
+        ("server/discover", true) => Ok(result(&request, mcp::discovered())),
+        ("initialize", false) => {
+            let asked = request.params.get("protocolVersion").unwrap_or(&Value::Null);
+            Ok(result(&request, mcp::initialized(asked)))
+        }
+        ("ping", false) => Ok(result(&request, object! {})),
+        ("tools/list", _) => {
+            let mut tools = mcp::tools();
+            tools.retain(|tool| is_offered(&caller, member(tool, "name")));
+            Ok(result(&request, mcp::list(is_modern, object! { "tools": tools })))
+        }
+        ("tools/call", _) => tool(call, caller, &request).await,
+        ("resources/list", _) => resources(call, caller, &request).await,
+        ("resources/templates/list", _) => {
+            let templates = object! { "resourceTemplates": mcp::templates() };
+            Ok(result(&request, mcp::list(is_modern, templates)))
+        }
+        ("resources/read", _) => resource(call, caller, &request).await,
+        ("tasks/get" | "tasks/update" | "tasks/cancel", true) => turns::task(call, caller, &request).await,
+        (method, _) => {
+            let status = if is_modern { 404 } else { 200 };
+            let told = format!("there is no method {method}");
+            Ok(error(&request, status, mcp::METHOD_NOT_FOUND, &told, Value::Null))
+        }
+    }
+}
+
+fn result(request: &Request, result: Value) -> Answer {
+    Reply::json(200, &mcp::response(&request.id, result)).into()
+}
+
+fn error(request: &Request, status: u16, code: i64, message: &str, data: Value) -> Answer {
+    Reply::json(status, &mcp::error(&request.id, code, message, data)).into()
+}
+
+fn invalid(request: &Request, message: &str) -> Answer {
+    error(request, 200, mcp::INVALID_PARAMS, message, Value::Null)
+}
+
+/// A result of a tool, in the form of the client's revision.
+fn complete(request: &Request, told: Value) -> Answer {
+    result(request, mcp::complete(request.is_modern(), told))
+}
+
+/// Whether this build has the tool, and the credential the scope that it needs.
+fn is_offered(caller: &Caller, name: &str) -> bool {
+    match name {
+        CHAT => caller.has(Scope::Write),
+        name => mcp::sample(name).is_some_and(|(method, path)| match router::find(method, &path) {
+            Found::Route(_, Row { access: Access::Needs(scope), .. }) => caller.has(*scope),
+            _ => false,
+        }),
+    }
+}
+
+/// A member that is a text; an empty one where there is none.
+fn member<'a>(json: &'a Value, name: &str) -> &'a str {
+    json.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `tools/call`
+async fn tool(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
+    let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
+    let arguments = match request.params.get("arguments") {
+        None => Map::new(),
+        Some(Value::Object(arguments)) => arguments.clone(),
+        Some(_) => return Ok(invalid(request, "arguments must be an object")),
+    };
+    if name == CHAT {
+        caller.needs(Scope::Write)?;
+        return turns::converse(call, caller.owner()?, request, &arguments).await;
+    }
+    let uri = arguments.get("path").and_then(Value::as_str).unwrap_or_default().to_owned();
+    match mcp::plan(name, arguments) {
+        None => Ok(invalid(request, &format!("there is no tool {name}"))),
+        Some(Err(why)) => Ok(complete(request, refused(&ApiError::new(ErrorCode::InvalidRequest, why)))),
+        Some(Ok(planned)) => {
+            let Told { status, media_type, body } = ask(call, caller, planned).await?;
+            Ok(complete(request, mcp::tool_result(status, &media_type, &body, &format!("file:///{uri}"))))
+        }
+    }
+}
+
+/// The result of a tool that a refusal is.
+fn refused(error: &ApiError) -> Value {
+    let problem = serde_json::to_vec(&error.problem()).unwrap_or_default();
+    mcp::tool_result(error.code.status(), "application/problem+json", &problem, "")
+}
+
+/// The answer of a route.
+struct Told {
+    status: u16,
+    media_type: String,
+    body: Vec<u8>,
+}
+
+/// Asks one of our routes. It judges the request as if the caller had sent it.
+async fn ask(call: &Call, caller: Caller, planned: Planned) -> Result<Told, Failure> {
+    let Planned { method, path, mut body } = planned;
+    let inner = call.within(&path).map_err(Failure::internal("asking a route"))?;
+    let path = path.split('?').next().unwrap_or_default();
+    let Found::Route(route, row) = router::find(method, path) else {
+        let missing = ApiError::new(ErrorCode::RouteNotFound, "this deployment does not have this");
+        return told(Answer::Ours(Failure::from(missing).reply())).await;
+    };
+    if let Access::Needs(scope) = row.access {
+        caller.needs(scope)?;
+    }
+    let answer = match answering(&inner, caller, &mut body, route) {
+        Ok(answering) => answering.await,
+        Err(failure) => Err(failure),
+    };
+    told(match answer {
+        Ok(answer) => answer,
+        Err(Failure::Refused(error)) => Answer::Ours(Failure::Refused(error).reply()),
+        Err(failure) => return Err(failure),
+    })
+    .await
+}
+
+async fn told(answer: Answer) -> Result<Told, Failure> {
+    Ok(match answer {
+        Answer::Ours(Reply { status, headers, body }) => {
+            let media_type = headers.into_iter().find(|(name, _)| *name == "content-type");
+            let media_type = media_type.map(|(_, value)| value).unwrap_or_default();
+            Told { status, media_type, body: body.unwrap_or_default() }
+        }
+        Answer::Object(response) | Answer::Warned(response, _) => {
+            let media_type = response.headers().get("content-type").ok().flatten().unwrap_or_default();
+            let body = object::text(&response).await.into_bytes();
+            Told { status: response.status(), media_type, body }
+        }
+    })
+}
+
+/// `resources/list`: the threads. The files of a thread are templates, because each thread has a list of its own.
+async fn resources(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
+    let mut arguments = Map::new();
+    if let Some(cursor) = request.params.get("cursor") {
+        arguments.insert("cursor".to_owned(), cursor.clone());
+    }
+    let planned = match mcp::plan("list_threads", arguments) {
+        Some(Ok(planned)) => planned,
+        _ => return Ok(invalid(request, "cursor must be a text")),
+    };
+    let Told { status, body, .. } = ask(call, caller, planned).await?;
+    let list: Value = wire::json::from_slice(&body).unwrap_or_default();
+    match status {
+        200 => Ok(result(request, mcp::data(request.is_modern(), mcp::threads(&list)))),
+        _ => Ok(invalid(request, member(&list, "detail"))),
+    }
+}
+
+/// `resources/read`
+async fn resource(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
+    let uri = request.params.get("uri").and_then(Value::as_str).unwrap_or_default();
+    let is_modern = request.is_modern();
+    let missing = || {
+        let code = if is_modern { mcp::INVALID_PARAMS } else { mcp::RESOURCE_NOT_FOUND };
+        error(request, 200, code, "there is no resource with this address", object! { "uri": uri })
+    };
+    let Some(path) = mcp::resource(uri) else { return Ok(missing()) };
+    let planned = Planned { method: "GET", path, body: Vec::new() };
+    let Told { status, media_type, body } = ask(call, caller, planned).await?;
+    match status {
+        200 => {
+            let contents = object! { "contents": vec![mcp::contents(uri, &media_type, &body)] };
+            Ok(result(request, mcp::data(is_modern, contents)))
+        }
+        400..500 => Ok(missing()),
+        _ => {
+            Ok(error(request, 200, mcp::INTERNAL, "the resource cannot be read now", object! { "uri": uri }))
+        }
+    }
+}
+
+/// `GET /.well-known/oauth-protected-resource`: the issuers whose tokens come as `Authorization: Bearer`.
+pub fn protected_resource(call: &Call) -> Result<Answer, Failure> {
+    let origin = call.own_origin().unwrap_or_default();
+    let servers = authorization_servers(call);
+    if servers.is_empty() {
+        let none = "this deployment takes API keys: no issuer of tokens is configured";
+        return Err(ApiError::new(ErrorCode::RouteNotFound, none).into());
+    }
+    let told = object! {
+        "resource": format!("{origin}{}", router::MCP), "resource_name": "Espalier",
+        "authorization_servers": servers, "bearer_methods_supported": vec!["header"],
+    };
+    Ok(Reply::json(200, &told).into())
+}
+
+fn authorization_servers(call: &Call) -> Vec<&str> {
+    let issuers = call.settings.issuers.as_deref().unwrap_or_default().iter();
+    let bearers = issuers.filter(|issuer| issuer.header.is_none() && issuer.issuer.starts_with("http"));
+    bearers.map(|issuer| issuer.issuer.as_str()).collect()
+}
+
+/// An answer of `/mcp`, with its problem as the protocol has errors. A refused credential tells where tokens come from.
+pub async fn told_to(call: &Call, answer: Answer) -> Answer {
+    let form = |status: u16, problem: &Value| {
+        let code = match status {
+            400 | 415 => mcp::INVALID_REQUEST,
+            500.. => mcp::INTERNAL,
+            _ => mcp::REFUSED,
+        };
+        let detail = member(problem, "detail");
+        mcp::error(&Value::Null, code, detail, problem.clone())
+    };
+    let mut answer = foreign::told(answer, form).await;
+    if let Answer::Ours(reply) = &mut answer
+        && reply.status == 401
+        && !authorization_servers(call).is_empty()
+    {
+        let origin = call.own_origin().unwrap_or_default();
+        let challenge = reply.headers.iter_mut().find(|(name, _)| *name == "www-authenticate");
+        if let Some((_, challenge)) = challenge {
+            let metadata = format!("{origin}/.well-known/oauth-protected-resource{}", router::MCP);
+            challenge.push_str(&format!(", resource_metadata=\"{metadata}\""));
+        }
+    }
+    answer
+}

@@ -1,0 +1,178 @@
+//! `chat`, and the tasks that it may be: commands to a thread's object, which answers in the protocol's form.
+
+use dialects::mcp::{self, Request, TASKS};
+use dialects::object;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+use wire::protocol::{
+    AnswerForm, ApiError, ChatRequest, Dialect, McpGives, McpReply, Owner, ThreadCommand, ThreadEnvelope,
+};
+
+use super::{Told, complete, error, invalid, member, refused, told};
+use crate::auth::scope::Scope;
+use crate::call::{Answer, Call};
+use crate::ids::uuid_v7;
+use crate::problem::Failure;
+use crate::routes::credentials::Caller;
+use crate::routes::{chat, object};
+
+/// What `chat` asks of the thread's object, or an answer that needs none.
+enum Asked {
+    Of(Uuid, ThreadCommand),
+    Answered(Answer),
+}
+
+/// `chat`: starts a turn, or goes on with the one that `requestState` names.
+pub async fn converse(
+    call: &Call,
+    owner: Owner,
+    request: &Request,
+    arguments: &Map<String, Value>,
+) -> Result<Answer, Failure> {
+    let Some(message) = arguments.get("message").and_then(Value::as_str) else {
+        return Ok(complete(request, refused(&ApiError::field("message", "must be a text"))));
+    };
+    let accepts_events = call.header("accept").is_some_and(|accepted| accepted.contains("text/event-stream"));
+    let (gives, form) = match (request.abilities().tasks, accepts_events) {
+        (true, _) => (McpGives::NewTask, AnswerForm::Now),
+        (false, true) => (McpGives::Answer, AnswerForm::Stream),
+        (false, false) => (McpGives::Answer, AnswerForm::Whole),
+    };
+    let reply = reply(call, request, gives, form);
+    let state = request.params.get("requestState").filter(|state| !state.is_null());
+    let asked = match (state, request.params.contains_key("inputResponses")) {
+        (Some(state), _) => goes_on(call, &owner, request, (message, state), reply),
+        (None, true) => {
+            Asked::Answered(invalid(request, "inputResponses needs the requestState of the question"))
+        }
+        (None, false) => begins(call, &owner, request, (message, arguments.get("thread_id")), reply)?,
+    };
+    let (thread_id, command) = match asked {
+        Asked::Of(thread_id, command) => (thread_id, command),
+        Asked::Answered(answer) => return Ok(answer),
+    };
+    let response = object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await?;
+    if response.ok() {
+        return Ok(Answer::Object(response));
+    }
+    let Told { status, media_type, body } = told(Answer::Object(response)).await?;
+    Ok(complete(request, mcp::tool_result(status, &media_type, &body, "")))
+}
+
+/// The rest of the turn that a state names, with a person's decisions.
+fn goes_on(
+    call: &Call,
+    owner: &Owner,
+    request: &Request,
+    (message, state): (&str, &Value),
+    mut reply: McpReply,
+) -> Asked {
+    let refused = |why: &str| Asked::Answered(invalid(request, why));
+    let place = call.settings.turn_states.as_ref().zip(state.as_str());
+    let place = place.and_then(|(states, state)| states.read(state, owner, message, call.now));
+    let Some((thread_id, turn_id)) = place else {
+        return refused("requestState is not valid for this message, or over");
+    };
+    let responses = request.params.get("inputResponses");
+    let (answers, is_open) = match responses.map_or_else(|| Ok((Vec::new(), false)), mcp::decisions) {
+        Ok(decisions) => decisions,
+        Err(why) => return refused(&why),
+    };
+    // Somebody who dismissed a question is not asked it again at once.
+    reply.state = state.as_str().filter(|_| !is_open).map(str::to_owned);
+    let (turn_id, read, stop) = (Some(turn_id.to_string()), Some(0), false);
+    Asked::Of(thread_id, ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop })
+}
+
+/// A new turn.
+fn begins(
+    call: &Call,
+    owner: &Owner,
+    request: &Request,
+    (message, thread_id): (&str, Option<&Value>),
+    mut reply: McpReply,
+) -> Result<Asked, Failure> {
+    let body = object! {
+        "content": message, "cancel_on_disconnect": reply.stops, "thread_id": thread_id.cloned(),
+    };
+    let chat = match ChatRequest::parse(body.to_string().as_bytes()) {
+        Ok(chat) => chat,
+        Err(refusal) => {
+            let field = refusal.field.map(|field| field.replacen("content", "message", 1));
+            let refusal = refused(&ApiError { field, ..refusal });
+            return Ok(Asked::Answered(complete(request, refusal)));
+        }
+    };
+    // The same key is the same turn.
+    let turn_id = match call.header("idempotency-key") {
+        Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),
+        None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
+    };
+    let thread_id = chat.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
+    let states = call.settings.turn_states.as_ref().filter(|_| request.abilities().forms);
+    reply.state = states.map(|states| states.make(owner, thread_id, turn_id, message, call.now));
+    let (visitor, dialect, request) = (chat::visitor(call, owner), Some(of(reply)), Box::new(chat));
+    let (follows, history, unlisted) = (None, Vec::new(), false);
+    let command = ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted };
+    Ok(Asked::Of(thread_id, command))
+}
+
+/// The response that a turn becomes.
+fn reply(call: &Call, request: &Request, gives: McpGives, form: AnswerForm) -> McpReply {
+    let is_modern = request.is_modern();
+    McpReply {
+        id: request.id.to_string(),
+        progress: request.progress(),
+        gives,
+        form,
+        is_modern,
+        state: None,
+        origin: call.own_origin().unwrap_or_default().to_owned(),
+        // Earlier revisions say that a lost connection is no cancellation.
+        stops: is_modern && form == AnswerForm::Stream,
+    }
+}
+
+fn of(reply: McpReply) -> Dialect {
+    Dialect::Mcp(Box::new(reply))
+}
+
+/// `tasks/get`, `tasks/update`, `tasks/cancel`: a task is a turn.
+pub async fn task(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
+    let abilities = request.abilities();
+    if !abilities.tasks {
+        let data =
+            object! { "requiredCapabilities": object! { "extensions": object! { TASKS: object! {} } } };
+        let told = "this method needs the extension for tasks";
+        return Ok(error(request, 400, mcp::MISSING_CAPABILITY, told, data));
+    }
+    let place = request.params.get("taskId").and_then(Value::as_str).and_then(mcp::task);
+    let Some(place) = place else { return Ok(invalid(request, "there is no task with this id")) };
+    let (gives, stop) = match request.method.as_str() {
+        "tasks/get" => (McpGives::Task, false),
+        method => (McpGives::Nothing, method == "tasks/cancel"),
+    };
+    if gives == McpGives::Nothing {
+        caller.needs(Scope::Write)?;
+    }
+    let answers = match request.params.get("inputResponses").filter(|_| request.method == "tasks/update") {
+        None => Vec::new(),
+        Some(responses) => match mcp::decisions(responses) {
+            Ok((answers, _)) => answers,
+            Err(why) => return Ok(invalid(request, &why)),
+        },
+    };
+    let mut reply = reply(call, request, gives, AnswerForm::Now);
+    reply.state = abilities.forms.then(String::new);
+    let (turn_id, read) = (Some(place.turn.to_string()), Some(0));
+    let command = ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop };
+    let envelope = ThreadEnvelope { owner: caller.owner()?, thread_id: place.thread, command };
+    let response = object::ask(&call.env, &envelope).await?;
+    if response.ok() {
+        return Ok(Answer::Object(response));
+    }
+    let problem: Value = object::read(&response).await?;
+    let code = if response.status() < 500 { mcp::INVALID_PARAMS } else { mcp::INTERNAL };
+    let detail = member(&problem, "detail").to_owned();
+    Ok(error(request, 200, code, &detail, problem))
+}
