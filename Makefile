@@ -81,6 +81,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked $(NATIVE); \
 	else set -x; cargo test --locked $(NATIVE); fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
+	$(TOOLS) node --test --test-reporter=dot tests/deploy/*.test.mjs
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
 	$(TOOLS) scripts/lengths
@@ -192,8 +193,8 @@ revoke: $(D1) ## revoke an API key, locally or with REMOTE=1 (PREFIX=…)
 	@test -n "$(PREFIX)" || { echo "make revoke: which one? PREFIX=… (make keys lists them)" >&2; exit 2; }
 	@$(TOOLS) REMOTE=$(REMOTE) PREFIX="$(PREFIX)" scripts/keys
 
-deploy: $(WORKER) $(PAGE) ## migrate the real database and deploy to Cloudflare (see the README)
-	@$(TOOLS) scripts/deploy
+deploy: $(NPM) $(if $(DRY),,$(WORKER) $(PAGE)) ## set up what your Cloudflare account lacks, and deploy to it (DRY=1 prints the commands)
+	@$(TOOLS) DRY=$(DRY) YES=$(YES) scripts/deploy
 
 clean: ## deletes the builds and the local databases; keeps .dev.vars and the tools
 	rm -rf build target .wrangler web/dist

@@ -1,0 +1,59 @@
+// The secrets that variables need.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+
+import { Problem, secrets } from "../../scripts/deployment-needs.mjs";
+
+const SOURCE = join(import.meta.dirname, "../../durable/providers/src/config");
+
+/** The names that the variables need beside SESSION_SECRET; a ? marks one that may be absent. */
+const names = (vars) =>
+  secrets({ SESSION_SECRET: "there", ...vars }).map(({ name, optional }) => `${name}${optional ? "?" : ""}`);
+
+test("each provider, search service and MCP server names its secrets", () => {
+  const url = "https://models.example/v1";
+  const bearer = { docs: { url, auth: { bearer_secret: "DOCS_TOKEN" } } };
+  const client = { client_credentials: { client_secret_secret: "TICKETS_SECRET" } };
+  const oauth = { tickets: { url, auth: client }, open: { url } };
+  const rows = [
+    [{}, []],
+    [{ LLM_PROVIDER: "demo" }, []],
+    [{ LLM_PROVIDER: "workers-ai", LLM_MODEL: "@cf/x" }, []],
+    [{ LLM_PROVIDER: "anthropic", LLM_MODEL: "m" }, ["LLM_API_KEY"]],
+    [{ LLM_MODEL: "m" }, ["LLM_API_KEY"]],
+    [{ LLM_BASE_URL: url, LLM_MODEL: "m" }, ["LLM_API_KEY?"]],
+    [{ LLM_PROVIDER: "openai", LLM_API_KEY: "a variable" }, []],
+    [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY?"]],
+    [{ LLM_PROVIDER: "demo", MODEL_PRIMARY: "openai:a, anthropic:b:c" }, ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]],
+    [
+      { MODEL_PRIMARY: "openai:a", MODEL_SUBAGENT: "openai-responses:b", MODELS: "gemini:c" },
+      ["OPENAI_API_KEY", "GEMINI_API_KEY"],
+    ],
+    [{ LLM_PROVIDER: "demo", MODEL_SPEED: "my-box:qwen3:8b", MY_BOX_BASE_URL: url }, ["MY_BOX_API_KEY?"]],
+    [{ LLM_PROVIDER: "openai", LLM_MODEL: "a", MODEL_SPEED: "openai:b" }, ["LLM_API_KEY"]],
+    [{ SEARCH: "brave" }, ["BRAVE_API_KEY"]],
+    [{ SEARCH: "google" }, ["GOOGLE_API_KEY"]],
+    [{ SEARCH: "searxng" }, []],
+    // The provider `google` may do without the key, the search may not.
+    [{ SEARCH: "google", MODELS: "google:a", GOOGLE_BASE_URL: url }, ["GOOGLE_API_KEY"]],
+    [{ MCP_SERVERS: JSON.stringify(bearer) }, ["DOCS_TOKEN"]],
+    [{ MCP_SERVERS: oauth }, ["TICKETS_SECRET"]],
+  ];
+  for (const [vars, expected] of rows) assert.deepEqual(names(vars), expected, JSON.stringify(vars));
+  assert.deepEqual(secrets({}), [{ name: "SESSION_SECRET", made: true }]);
+  assert.throws(() => secrets({ MCP_SERVERS: "{" }), Problem);
+});
+
+test("the providers and lists of models are those of the Worker", () => {
+  const known = readFileSync(join(SOURCE, "provider.rs"), "utf8").split("const KNOWN")[1].split("\n];")[0];
+  for (const [, provider, prefix] of known.matchAll(/name: "([^"]+)",\s*variables: "([^"]+)"/g)) {
+    assert.deepEqual(names({ MODELS: `${provider}:m` }), [`${prefix}_API_KEY`]);
+  }
+  assert.equal([...known.matchAll(/name: "/g)].length, 4);
+  const lists = readFileSync(join(SOURCE, "../config.rs"), "utf8").match(/"MODEL_[A-Z]+"/g);
+  for (const list of new Set(lists.map((quoted) => quoted.slice(1, -1)))) {
+    assert.deepEqual(names({ LLM_PROVIDER: "demo", [list]: "openai:m" }), ["OPENAI_API_KEY"], list);
+  }
+});
