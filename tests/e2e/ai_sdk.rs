@@ -4,23 +4,14 @@
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Client, Step, Value, call, calls, deltas, env, json, status, text};
-use tokio::process::Command;
+
+use crate::clients::report;
 
 /// Runs a case of the client, and gives its report.
 async fn client(name: &str, mut given: Value, barrier: &str) -> Value {
     given["case"] = json!(name);
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/ai_sdk.mjs");
-    let output = Command::new("node")
-        .arg(script)
-        .env("CLIENT_CASE", given.to_string())
-        .env("CLIENT_BARRIER", barrier)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .expect("node");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{name}: {complaint}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {complaint}"))
+    let variables = [("CLIENT_CASE", &*given.to_string()), ("CLIENT_BARRIER", barrier)];
+    report("node", "ai_sdk.mjs", &variables).await
 }
 
 /// A turn whose model plays these steps.

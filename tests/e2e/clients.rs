@@ -13,24 +13,41 @@ fn scripts() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients"))
 }
 
+/// Runs a client's program with these variables, and gives its report.
+pub async fn report(program: &str, script: &str, variables: &[(&str, &str)]) -> Value {
+    let output = Command::new(program)
+        .arg(scripts().join(script))
+        .envs(variables.iter().copied())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script} {variables:?}: {complaint}");
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {complaint}"))
+}
+
+/// A client of an instance with this key.
+pub fn bearer(url: &str, key: &str) -> Client {
+    Client::nobody_at(url).with("authorization", &format!("Bearer {key}"))
+}
+
+/// A user with a key of an instance, and the key.
+pub async fn keyed_at(url: &str) -> (Case, String) {
+    let admin = bearer(url, &env("ESPALIER_ADMIN_KEY"));
+    let minted = admin.post("/api/keys", &json!({ "name": "client" })).await.expect(201).await.json().await;
+    let key = minted["key"].as_str().expect("a key").to_owned();
+    (Case::of(bearer(url, &key)), key)
+}
+
 /// Runs a client whose model plays this step, and compares the client's events with the stored ones.
 async fn reads_the_whole_turn(program: &str, script: &str, last: impl FnOnce(&str) -> Step) {
     let case = Case::new().await;
     let barrier = case.barrier("held");
     let first = call("calculate", json!({ "expression": "6*7" }));
     case.script("", [first, last(&barrier)]).await;
-    let output = Command::new(program)
-        .arg(scripts().join(script))
-        .env("CLIENT_CONTENT", case.said("What is it?", ""))
-        .env("CLIENT_BARRIER", &barrier)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .unwrap_or_else(|error| panic!("{program}: {error}"));
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script}: {complaint}");
-    let report: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {complaint}"));
+    let variables = [("CLIENT_CONTENT", &*case.said("What is it?", "")), ("CLIENT_BARRIER", &*barrier)];
+    let report = report(program, script, &variables).await;
 
     let read = report["events"].as_array().expect("events");
     let client =

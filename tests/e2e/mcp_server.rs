@@ -7,19 +7,11 @@ mod raw;
 mod tasks;
 
 use espalier_test_support::stored::eventually;
-use espalier_test_support::{Case, Client, Value, call, deltas, env, json, new_id, text};
-use tokio::process::Command;
+use espalier_test_support::{Case, Value, call, deltas, env, json, new_id, text};
+
+use crate::clients::{keyed_at, report};
 
 const ERAS: [(&str, &str); 2] = [("modern", "2026-07-28"), ("legacy", "2025-11-25")];
-
-/// A user with a key of an instance, and the key.
-async fn keyed_at(url: &str) -> (Case, String) {
-    let bearer = |key: &str| Client::nobody_at(url).with("authorization", &format!("Bearer {key}"));
-    let admin = bearer(&env("ESPALIER_ADMIN_KEY"));
-    let minted = admin.post("/api/keys", &json!({ "name": "mcp" })).await.expect(201).await.json().await;
-    let key = minted["key"].as_str().expect("a key").to_owned();
-    (Case::of(bearer(&key)), key)
-}
 
 async fn keyed() -> (Case, String) {
     keyed_at(&env("ESPALIER_URL")).await
@@ -29,19 +21,10 @@ async fn keyed() -> (Case, String) {
 async fn client(era: &str, url: &str, key: &str, mut given: Value, barrier: &str) -> Value {
     given["era"] = json!(era);
     given["url"] = json!(url);
-    let output = Command::new("node")
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/mcp.mjs"))
-        .env("CLIENT_KEY", key)
-        .env("ESPALIER_KEY", key)
-        .env("CLIENT_CASE", given.to_string())
-        .env("CLIENT_BARRIER", barrier)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .expect("the program runs");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{era} {given}: {complaint}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {complaint}"))
+    let case = given.to_string();
+    let variables =
+        [("CLIENT_KEY", key), ("ESPALIER_KEY", key), ("CLIENT_CASE", &*case), ("CLIENT_BARRIER", barrier)];
+    report("node", "mcp.mjs", &variables).await
 }
 
 /// The configuration of a desktop client, as its readers copy it.

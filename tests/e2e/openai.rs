@@ -5,35 +5,18 @@
 mod examples;
 
 use espalier_test_support::fake_llm::Outcome;
-use espalier_test_support::{Case, Client, Value, call, calls, deltas, env, json, status, text};
-use tokio::process::Command;
+use espalier_test_support::{Case, Value, call, calls, deltas, env, json, status, text};
 
-/// A user with a key, and the key.
+use crate::clients::{bearer, keyed_at, report};
+
 async fn keyed() -> (Case, String) {
-    let admin = bearer(&env("ESPALIER_ADMIN_KEY"));
-    let minted = admin.post("/api/keys", &json!({ "name": "openai" })).await.expect(201).await.json().await;
-    let key = minted["key"].as_str().expect("a key").to_owned();
-    (Case::of(bearer(&key)), key)
-}
-
-fn bearer(key: &str) -> Client {
-    Client::nobody_at(&env("ESPALIER_URL")).with("authorization", &format!("Bearer {key}"))
+    keyed_at(&env("ESPALIER_URL")).await
 }
 
 /// Runs a program of a client, and gives its report.
 async fn run(program: &str, script: &str, key: &str, given: Value, barrier: &str) -> Value {
-    let output = Command::new(program)
-        .arg(format!("{}/tests/clients/{script}", env!("CARGO_MANIFEST_DIR")))
-        .env("CLIENT_KEY", key)
-        .env("CLIENT_CASE", given.to_string())
-        .env("CLIENT_BARRIER", barrier)
-        .kill_on_drop(true)
-        .output()
-        .await
-        .expect("the program runs");
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script} {given}: {complaint}");
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {complaint}"))
+    let variables = [("CLIENT_KEY", key), ("CLIENT_CASE", &*given.to_string()), ("CLIENT_BARRIER", barrier)];
+    report(program, script, &variables).await
 }
 
 /// A case of the client in Node.
@@ -324,7 +307,7 @@ async fn another_users_responses_are_not_there() {
     let call_id = &items(&response, "function_call")[0]["call_id"];
     let answer =
         json!({ "input": [{ "type": "function_call_output", "call_id": call_id, "output": "dry" }] });
-    let stranger = bearer(&other);
+    let stranger = bearer(&env("ESPALIER_URL"), &other);
     let refused = stranger.post("/v1/responses", &answer).await.expect(404).await.json().await;
     assert_eq!(refused["error"]["code"], "thread_not_found");
     assert_eq!(

@@ -331,6 +331,6 @@ async fn a_deployment_with_issuers_tells_where_tokens_come_from() {
     for (client, is_error) in [(&ada.client, Value::Null), (&eve.client, json!(true))] {
         assert_eq!(result(client, &none(), "tools/call", read.clone()).await["isError"], is_error);
     }
-    // What the Worker does not know there is no page.
+    // A path that the Worker does not know there is not the page.
     closed.get("/.well-known/oauth-authorization-server").await.expect(404).await;
 }
