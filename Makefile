@@ -49,10 +49,12 @@ dev: $(DEV) $(PAGE) $(D1) .dev.vars $(if $(filter local,$(MODEL)),$(LLM)) ## bui
 
 build: $(WORKER) $(PAGE) ## the Worker and the page, as they are deployed
 
-WORKER_BUILD = $(TOOLS) WASM_BINDGEN_BIN="$$(scripts/cargo-tool wasm-bindgen-cli)" \
+# A tool that cannot be made ends the build: within an assignment before a command its failure would be lost.
+WORKER_BUILD = bindgen="$$(scripts/cargo-tool wasm-bindgen-cli)" && builder="$$(scripts/cargo-tool worker-build)" && \
+	$(TOOLS) WASM_BINDGEN_BIN="$$bindgen" \
 	WASM_OPT_BIN="$(CURDIR)/scripts/wasm-opt" \
 	ESBUILD_BIN="$(CURDIR)/node_modules/.bin/esbuild" \
-	"$$(scripts/cargo-tool worker-build)"
+	"$$builder"
 
 # ---- checks ----
 
