@@ -41,7 +41,7 @@ impl Errors {
         }
     }
 
-    /// What the names of problems in this form begin with.
+    /// The prefix of the names of problems in this form.
     pub fn prefix(self) -> Option<&'static str> {
         match self {
             Errors::Ours => None,

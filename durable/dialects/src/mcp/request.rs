@@ -30,7 +30,7 @@ pub struct MessageBody {
     params: Option<Part>,
 }
 
-/// What a client sends.
+/// A message of a client.
 #[derive(Debug, PartialEq)]
 pub enum Message {
     Request(Request),
@@ -64,7 +64,7 @@ pub struct Abilities {
     pub tasks: bool,
 }
 
-/// The answer to a message that is in no order.
+/// The answer to a message that breaks the protocol.
 #[derive(Debug, PartialEq)]
 pub struct Refusal {
     pub status: u16,

@@ -62,7 +62,7 @@ pub fn request(id: u64, method: &str, mut params: Value) -> Post {
     Post { body: message::request(id, method, &params), headers, named: Vec::new() }
 }
 
-/// What the client does with a result.
+/// The client's next step after a result.
 pub enum Next {
     Take,
     /// It asks again, with this state.

@@ -44,7 +44,7 @@ impl Connection {
                 }
                 Err(McpError::OtherVersions(versions))
                     if versions.iter().any(|version| version == MODERN) => {}
-                // Whatever else a server of an earlier revision makes of it.
+                // A server of an earlier revision does not know the method, and may refuse it in any of these ways.
                 Err(
                     McpError::OtherVersions(_)
                     | McpError::Refused(..)
