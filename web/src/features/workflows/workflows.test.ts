@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Refusal } from "../../api/http";
+import { served, type Answer } from "../../api/served.fixture";
 import { compose } from "../../feature";
 import { NEW_CHAT } from "../../state/drafts";
 import { conversation } from "../../state/page";
@@ -25,11 +26,9 @@ const detail = (id: string, change = {}) => ({ ...summary(id, change), definitio
 
 let requests: string[] = [];
 let bodies: unknown[] = [];
-let answer: (line: string) => Response | Promise<Response>;
+let answer: Answer;
 
 beforeEach(() => {
-  requests = [];
-  bodies = [];
   choice.store.set({ byChat: {} });
   kept.set({ threadId: null, session: null, seq: 0 });
   vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => {} });
@@ -40,12 +39,7 @@ beforeEach(() => {
     if (line.startsWith("GET /api/workflows/")) return Response.json(detail(id));
     return Response.json({ workflows: [summary("mine"), summary("report", { built_in: true })], max: 100 });
   };
-  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
-    const line = `${init.method} ${url}`;
-    requests.push(line);
-    bodies.push(init.body && JSON.parse(init.body as string));
-    return answer(line);
-  });
+  ({ requests, bodies } = served((line) => answer(line)));
 });
 
 afterEach(() => vi.unstubAllGlobals());
@@ -149,7 +143,7 @@ describe("a text that is no definition", () => {
     const workflows = await loaded();
     await workflows.open("mine");
     workflows.write();
-    requests = [];
+    requests.length = 0;
     workflows.change({ text: '{\n  "name": "x"\n  "goal": ""\n}' });
     await workflows.save();
     expect(toldIn(workflows)).toBe(`3 ": ${words.mistakes.comma}`);

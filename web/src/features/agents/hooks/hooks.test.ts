@@ -1,6 +1,7 @@
 // Issue 20, section 3: the hooks of a chat in the page. A-013 A-014
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { served, type Answer } from "../../../api/served.fixture";
 import documented from "../../../../../docs/hooks.md?raw";
 import type { Hook } from "../../../wire.generated";
 import { words } from "./en";
@@ -10,22 +11,15 @@ import { bodyOf, draftOf, NEW, RULES, withRule, type Draft } from "./rules";
 const hook = (name: string): Hook => ({ name, on: "action", builtin: "loop_guard", of: "all" });
 let requests: string[] = [];
 let bodies: unknown[] = [];
-let answer: (line: string) => Response | Promise<Response>;
+let answer: Answer;
 
 beforeEach(() => {
-  requests = [];
-  bodies = [];
   answer = (line) => {
     if (line.startsWith("DELETE")) return new Response(null, { status: 204 });
     if (line.startsWith("PUT")) return Response.json(hook(line.split("/").at(-1) ?? ""));
     return Response.json({ hooks: [hook("first"), hook("second")], operators: [hook("house")] });
   };
-  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
-    const line = `${init.method} ${url}`;
-    requests.push(line);
-    bodies.push(init.body && JSON.parse(init.body as string));
-    return answer(line);
-  });
+  ({ requests, bodies } = served((line) => answer(line)));
 });
 
 afterEach(() => vi.unstubAllGlobals());

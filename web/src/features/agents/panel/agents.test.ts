@@ -1,6 +1,7 @@
 // Issue 20, section 4: the panel's acts on agents, and the words of the composer for them.
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { served, type Answer } from "../../../api/served.fixture";
 import { agents as feature } from "..";
 import { choice, requestPart, talkTo } from "../choice";
 import { Agents } from "./agents";
@@ -9,13 +10,11 @@ import { carryOut } from "./commands";
 const summary = (name: string, parent: string | null = null) => ({ name, parent, instructions: "", heard: [], speakers: [], listeners: [], hooks: [] });
 let requests: string[] = [];
 let bodies: unknown[] = [];
-let answer: (line: string) => Response;
+let answer: Answer;
 
 beforeEach(() => {
   choice.store.set({ byChat: {} });
   vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => {} });
-  requests = [];
-  bodies = [];
   answer = (line) => {
     if (line.startsWith("DELETE")) return new Response(null, { status: 204 });
     if (line.includes("/messages")) {
@@ -25,12 +24,7 @@ beforeEach(() => {
     }
     return Response.json({ agents: [summary("sour"), summary("sweet")] });
   };
-  vi.stubGlobal("fetch", async (url: string, init: RequestInit) => {
-    const line = `${init.method} ${url}`;
-    requests.push(line);
-    bodies.push(init.body && JSON.parse(init.body as string));
-    return answer(line);
-  });
+  ({ requests, bodies } = served((line) => answer(line)));
 });
 
 afterEach(() => vi.unstubAllGlobals());
