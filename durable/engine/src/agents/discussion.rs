@@ -28,21 +28,8 @@ pub(super) async fn ask(call: &Running<'_>, people: &People) -> Result<Said, Hal
 
 /// The level in which they answer. It asks no model.
 fn opened(turn: &Turn, parent: &Level, key: &str) -> Level {
-    let spec = LevelSpec {
-        system: String::new(),
-        instructions: "".into(),
-        models: None,
-        toolset: None,
-        own_tools: vec![reply::spec()],
-        rules: None,
-        reminder: String::new(),
-        iterations: turn.spec.limits.iterations,
-        partial: false,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
-    };
+    let spec =
+        LevelSpec { own_tools: vec![reply::spec()], ..LevelSpec::unasked(turn.spec.limits.iterations) };
     let shared = parent.belt.without(|name| turn.facts().root_only(name));
     turn.open_discussion(parent, key, Opening { spec, shared })
 }

@@ -116,19 +116,13 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
 /// The opening of the level that reads a page.
 fn opening(reads: &ToolSpec, page: &Page) -> Opening {
     let spec = LevelSpec {
-        system: PROMPT.to_owned(),
-        instructions: format!("{}\n{}", data("page", &page.address), data("question", &page.question)).into(),
-        models: Work::Subtask.models(),
-        toolset: None,
-        own_tools: Vec::new(),
-        rules: None,
-        reminder: String::new(),
-        iterations: ITERATIONS,
         partial: true,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::new(
+            Work::Subtask.models(),
+            PROMPT,
+            format!("{}\n{}", data("page", &page.address), data("question", &page.question)),
+            ITERATIONS,
+        )
     };
     Opening { spec, shared: Toolbelt::new([reads.clone()]) }
 }

@@ -116,19 +116,15 @@ fn opening(turn: &Turn, parent: &Level, agent: &Agent) -> Opening {
     let record = turn.record.borrow();
     let callers = parent.belt.replacing(NAME, None);
     let spec = LevelSpec {
-        system: agent.instructions.clone(),
-        instructions: record.agents.question(&agent.name).into(),
-        models: Work::Agent.models(),
-        toolset: None,
-        own_tools: Vec::new(),
-        rules: None,
-        reminder: String::new(),
-        iterations: turn.spec.limits.iterations,
         partial: true,
-        left_out: Vec::new(),
-        covers: None,
         agent: Some(agent.name.clone()),
         hooks: agent.hooks.clone(),
+        ..LevelSpec::new(
+            Work::Agent.models(),
+            agent.instructions.clone(),
+            record.agents.question(&agent.name),
+            turn.spec.limits.iterations,
+        )
     };
     Opening { spec, shared: agent.belt(&callers, &record.toolsets.get(Some(0))) }
 }

@@ -140,19 +140,13 @@ fn search_tool(parent: &Level) -> Result<ToolSpec, ToolError> {
 /// The opening of the level that answers.
 fn opening(parent: &Level, query: &str, question: &str) -> Opening {
     let spec = LevelSpec {
-        system: PROMPT.to_owned(),
-        instructions: format!("{}\n{}", data("question", question), data("query", query)).into(),
-        models: Work::Subtask.models(),
-        toolset: None,
-        own_tools: Vec::new(),
-        rules: None,
-        reminder: String::new(),
-        iterations: ITERATIONS,
         partial: true,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::new(
+            Work::Subtask.models(),
+            PROMPT,
+            format!("{}\n{}", data("question", question), data("query", query)),
+            ITERATIONS,
+        )
     };
     let tools =
         [Serves::WebSearch, Serves::WebPage].into_iter().filter_map(|service| parent.belt.serving(service));

@@ -44,19 +44,10 @@ fn opening(question: Question) -> Result<Opening, ToolError> {
     let schema = serde_json::value::to_raw_value(&question.schema).map(RawValueEq);
     let schema = schema.map_err(|error| ToolError(error.to_string()))?;
     let spec = LevelSpec {
-        system: question.system,
-        instructions: question.text.into(),
-        models: question.models,
-        toolset: None,
         own_tools: vec![finish::spec(&Rc::new(schema))],
         rules: question.rules,
         reminder: finish::REMINDER.to_owned(),
-        iterations: question.replies,
-        partial: false,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::new(question.models, question.system, question.text, question.replies)
     };
     Ok(Opening { spec, shared: Toolbelt::new([]) })
 }

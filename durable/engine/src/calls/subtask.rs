@@ -178,20 +178,12 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, Tool
         None => (parent.belt.clone(), Vec::new()),
     };
     let limits = &turn.spec.limits;
+    let system = prompt(parent.nested + 1, finish.is_some(), limits);
     let spec = LevelSpec {
-        system: prompt(parent.nested + 1, finish.is_some(), limits),
-        instructions: arguments.instructions.into(),
-        models: Work::Subtask.models(),
-        toolset: None,
         own_tools: finish.into_iter().collect(),
-        rules: None,
         reminder: finish::REMINDER.to_owned(),
-        iterations: limits.iterations,
-        partial: false,
         left_out,
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::new(Work::Subtask.models(), system, arguments.instructions, limits.iterations)
     };
     let shared = belt.without(|name| turn.facts().kept_from_subtasks(name) || name == finish::NAME);
     Ok(Opening { spec, shared })

@@ -52,3 +52,34 @@ pub struct LevelSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
 }
+
+impl LevelSpec {
+    /// A level whose model has this prompt, this first message, and so many calls. It has no tools.
+    pub(crate) fn new(
+        models: Option<Role>,
+        system: impl Into<String>,
+        instructions: impl Into<Content>,
+        iterations: u32,
+    ) -> LevelSpec {
+        LevelSpec {
+            system: system.into(),
+            instructions: instructions.into(),
+            models,
+            toolset: None,
+            own_tools: Vec::new(),
+            rules: None,
+            reminder: String::new(),
+            iterations,
+            partial: false,
+            left_out: Vec::new(),
+            covers: None,
+            agent: None,
+            hooks: Vec::new(),
+        }
+    }
+
+    /// A level that asks no model: the service makes its calls.
+    pub(crate) fn unasked(iterations: u32) -> LevelSpec {
+        LevelSpec::new(None, "", "", iterations)
+    }
+}

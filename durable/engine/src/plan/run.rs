@@ -86,19 +86,9 @@ async fn wave(
 /// The level of a running plan, in the call `key`. It asks no model.
 fn waves(turn: &Turn, parent: &Level, key: &str, objective: &str) -> Level {
     let spec = LevelSpec {
-        system: String::new(),
         instructions: objective.into(),
-        models: None,
-        toolset: None,
         own_tools: vec![step::spec()],
-        rules: None,
-        reminder: String::new(),
-        iterations: turn.spec.limits.iterations,
-        partial: false,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::unasked(turn.spec.limits.iterations)
     };
     let shared = parent.belt.without(|name| turn.facts().kept_from_subtasks(name) || name == step::NAME);
     turn.open_unasked(parent, key, LevelPath::waves(key), Opening { spec, shared })

@@ -173,19 +173,13 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
     let instructions = self::arguments(arguments).map(|call| call.instructions).unwrap_or_default();
     let limits = &turn.spec.limits;
     let spec = LevelSpec {
-        system: prompt::step(parent.nested + 1, limits),
-        instructions: instructions.into(),
-        models: Work::Step.models(),
-        toolset: None,
-        own_tools: Vec::new(),
-        rules: None,
-        reminder: String::new(),
-        iterations: limits.step_iterations,
         partial: true,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::new(
+            Work::Step.models(),
+            prompt::step(parent.nested + 1, limits),
+            instructions,
+            limits.step_iterations,
+        )
     };
     Opening { spec, shared: parent.belt.replacing(NAME, None) }
 }

@@ -60,19 +60,8 @@ pub(super) fn settle(level: &mut Level, child: &Level, end: LevelEnd) {
 /// The opening of a level that summarises.
 fn opening(leaving: Leaving) -> Opening {
     let spec = LevelSpec {
-        system: PROMPT.to_owned(),
-        instructions: leaving.instructions.into(),
-        models: Work::Summary.models(),
-        toolset: None,
-        own_tools: Vec::new(),
-        rules: None,
-        reminder: String::new(),
-        iterations: 1,
-        partial: false,
-        left_out: Vec::new(),
         covers: Some(leaving.covers),
-        agent: None,
-        hooks: Vec::new(),
+        ..LevelSpec::new(Work::Summary.models(), PROMPT, leaving.instructions, 1)
     };
     Opening { spec, shared: Toolbelt::new([]) }
 }

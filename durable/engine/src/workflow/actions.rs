@@ -23,21 +23,7 @@ pub(super) async fn beside(
 
 /// The level of the calls of a step, in the call `key`.
 pub(super) fn level(turn: &Turn, parent: &Level, key: &str, belt: Toolbelt) -> Level {
-    let spec = LevelSpec {
-        system: String::new(),
-        instructions: String::new().into(),
-        models: None,
-        toolset: None,
-        own_tools: Vec::new(),
-        rules: None,
-        reminder: String::new(),
-        iterations: turn.spec.limits.iterations,
-        partial: false,
-        left_out: Vec::new(),
-        covers: None,
-        agent: None,
-        hooks: Vec::new(),
-    };
+    let spec = LevelSpec::unasked(turn.spec.limits.iterations);
     let opening = Opening { spec, shared: belt };
     turn.open_unasked(parent, key, LevelPath::actions(key), opening)
 }
