@@ -88,8 +88,10 @@ impl Kept {
 
 /// The text of a template that makes this agent.
 fn text_of(agent: &Agent) -> String {
-    let Agent { instructions, servers, denied, .. } = agent;
-    format!("---\nmcp: {}\ndeny: {}\n---\n{instructions}", servers.join(", "), denied.join(", "))
+    let Agent { instructions, servers, denied, code, .. } = agent;
+    let (servers, denied) = (servers.join(", "), denied.join(", "));
+    let code = code.as_ref().map(|name| format!("code: {name}\n")).unwrap_or_default();
+    format!("---\nmcp: {servers}\ndeny: {denied}\n{code}---\n{instructions}")
 }
 
 impl Agents for Kept {

@@ -985,6 +985,10 @@ parent: string | null,
  */
 instructions: string, 
 /**
+ * The call that answers in its place where another agent asks it; null: a model answers.
+ */
+code: string | null, 
+/**
  * The texts that it heard since it last answered.
  */
 heard: Array<string>, 

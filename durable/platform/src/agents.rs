@@ -129,6 +129,7 @@ impl Thread {
             name: agent.name,
             parent: agent.parent,
             instructions: agent.instructions,
+            code: agent.code,
             heard: agent.heard,
             speakers: agent.interlocutors.speakers,
             listeners: agent.interlocutors.listeners,
@@ -188,9 +189,9 @@ impl Thread {
         self.found(owner)?;
         let (path, agent) = self.agent(name)?;
         let (rounds, _) = self.store.agent_rounds(&path, &agent.id, i64::MAX, MAX_TRANSCRIPT_BYTES)?;
-        let Agent { name, instructions, tools, servers, denied, heard, hooks, .. } = agent;
+        let Agent { name, instructions, code, tools, servers, denied, heard, hooks, .. } = agent;
         let rounds = rounds.into_iter().map(|round| plain(round.messages)).collect();
-        json_response(&AgentDump { name, instructions, tools, servers, denied, heard, hooks, rounds })
+        json_response(&AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds })
     }
 
     /// Makes an agent of `main` from a dump. It stands with the last turn of the thread's path.
@@ -213,11 +214,22 @@ impl Thread {
                 let detail = format!("a thread has at most {MAX_AGENTS} agents");
                 return Err(ApiError::new(ErrorCode::AgentExists, detail));
             }
-            let AgentDump { name, instructions, tools, servers, denied, mut heard, hooks, rounds } = dump;
+            let AgentDump { name, instructions, code, tools, servers, denied, mut heard, hooks, rounds } =
+                dump;
             heard.push(WOKEN.to_owned());
             let id = new_id(self.clock.now_ms());
-            let agent =
-                Agent { id, name, instructions, tools, servers, denied, heard, hooks, ..Agent::default() };
+            let agent = Agent {
+                id,
+                name,
+                instructions,
+                code,
+                tools,
+                servers,
+                denied,
+                heard,
+                hooks,
+                ..Agent::default()
+            };
             let row = AgentRow { agent, has_ended: false, rounds };
             self.store.transaction(|| self.store.keep_agents(&turn_id, &[row]))?;
         }
@@ -280,6 +292,9 @@ fn check(dump: &AgentDump) -> Result<(), ApiError> {
     }
     if dump.instructions.len() > MAX_INSTRUCTIONS_BYTES {
         return Err(ApiError::field("instructions", format!("at most {MAX_INSTRUCTIONS_BYTES} bytes")));
+    }
+    if dump.code.as_deref().is_some_and(|name| !engine::agents::answers(name)) {
+        return Err(ApiError::field("code", "no call of this name can answer in an agent's place"));
     }
     let heard: usize = dump.heard.iter().map(String::len).sum();
     if heard + WOKEN.len() > MAX_HEARD_BYTES {

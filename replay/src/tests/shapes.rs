@@ -121,6 +121,31 @@ pub fn shapes() -> Vec<Shape> {
             None,
         ),
         (
+            "an agent of code",
+            |seed| {
+                let ask = json!({"name": "scout", "template": "websearch", "prompt": "How long?"});
+                let again = json!({"prompt": "And then?"});
+                let levels = [
+                    (
+                        "go",
+                        vec![
+                            Reply::Calls(vec![("task", ask)]),
+                            Reply::Calls(vec![("discuss", again)]),
+                            Reply::Text("Done."),
+                        ],
+                    ),
+                    ("page https://a/", vec![Reply::Text("Six.")]),
+                    ("answer How long?", vec![Reply::Text("Half a year [1].")]),
+                    ("answer And then?", vec![Reply::Text("They rot [1].")]),
+                ];
+                let mut case = Case::seeded(script(&levels), seed);
+                Rc::get_mut(&mut case.tools).unwrap().add_web(&["https://a/", "https://broken/"]);
+                case.setting.agents = Some(engine::journal::AgentSetting::default());
+                case
+            },
+            None,
+        ),
+        (
             "a plan",
             |seed| {
                 let steps = planned(&[("x", &[]), ("y", &[]), ("z", &["x", "y"])]);

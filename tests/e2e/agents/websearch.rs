@@ -1,9 +1,10 @@
 //! `websearch`: the fake LLM's server is the web.
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Case, Value, call, json, new_id, text};
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::{Case, Value, call, calls, json, new_id, text};
 
-use super::{heard, result_of};
+use super::{agents, heard, result_of, rounds, updates};
 
 // A-006 A-022 A-023 A-025 A-109: the service searches, a level reads each page, and one answers with the sources.
 #[tokio::test]
@@ -51,4 +52,66 @@ async fn a_search_of_the_web_reads_its_pages() {
     case.script("plain", [text("Hello.")]).await;
     case.chat_with(&json!({ "content": case.said("Hello.", "plain") })).await;
     assert!(!case.requests("plain").await.requests[0].body["tools"].to_string().contains("websearch"));
+}
+
+// A-006 A-023 A-045 A-048: an agent of code discusses with one that a model answers for.
+#[tokio::test]
+async fn an_agent_of_code_takes_part_in_a_discussion() {
+    let case = Case::new().await;
+    let site = case.barrier("site");
+    // The prompt is the query, in which the fake server finds the site. It has the mark of the script, whose replies go by
+    // their place: the critic speaks at once, a page's level has made one call before, the level that answers two.
+    let prompt = case.said(&format!("site {site}"), "pages");
+    let replies = [text("I doubt it."), text("It says 126 days."), text("126 days [1].")];
+    case.script("pages", replies).await;
+    let made = [
+        ("task", json!({ "name": "scout", "template": "websearch" })),
+        ("task", json!({ "name": "critic", "instructions": "Doubt." })),
+    ];
+    let people = json!({ "prompt": prompt, "speakers": ["scout", "critic"] });
+    case.script("meeting", [calls(made), call("discuss", people), text("They disagree.")]).await;
+    let thread = new_id();
+    let content = case.said("Discuss pears.", "meeting");
+    let events = case.chat_with(&json!({ "thread_id": thread, "content": content, "agents": true })).await;
+    assert_eq!(
+        updates(&events),
+        [
+            "scout created",
+            "critic created",
+            "scout speaking",
+            "scout silent",
+            "critic speaking",
+            "critic silent"
+        ]
+    );
+    let result = result_of(&events, "discuss");
+    let (scout, critic) = result.split_once("\n\n[critic] ").expect("two speakers");
+    let page = |name: &str| format!("{}/site/{name}?marker={site}", case.llm.url());
+    assert!(
+        scout.starts_with(&format!("[scout] 126 days [1].\n\nSources:\n[1] {}", page("page"))),
+        "{scout}"
+    );
+    assert_eq!(critic, "I doubt it.");
+    let asked = case.requests("pages").await.requests;
+    let critic: Vec<Value> =
+        asked.into_iter().map(|request| request.body).filter(|body| heard(body)[0] == "Doubt.").collect();
+    assert_eq!(critic.len(), 1, "{critic:?}");
+    assert!(critic[0]["messages"].to_string().contains("[scout] 126 days [1]."), "{}", critic[0]);
+
+    // It is listed, remembers, and goes on elsewhere from its dump.
+    let listed = agents(&case.client, &thread).await;
+    let codes: Vec<_> = listed.iter().map(|agent| (&agent["name"], &agent["code"])).collect();
+    assert_eq!(codes, [(&json!("critic"), &Value::Null), (&json!("scout"), &json!("websearch"))]);
+    let kept = rounds(&case.client, &thread, "scout").await;
+    assert_eq!(kept.len(), 1);
+    let mut dump = case.client.read(&format!("/api/threads/{thread}/agents/scout/dump")).await;
+    assert_eq!(dump["code"], "websearch");
+    dump["name"] = json!("twin");
+    let path = format!("/api/threads/{thread}/agents");
+    case.client.post(&path, &dump).await.expect(200).await;
+    let twin = agents(&case.client, &thread).await.into_iter().find(|agent| agent["name"] == "twin");
+    assert_eq!(twin.expect("the copy")["code"], "websearch");
+    dump["name"] = json!("other");
+    dump["code"] = json!("write_file");
+    assert_problem(case.client.post(&path, &dump).await, 400, "invalid_request", Some("code")).await;
 }

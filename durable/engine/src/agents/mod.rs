@@ -2,9 +2,11 @@
 //! them. The rows that they leave are `journal/agent.rs`, their sum in a turn is `record/agents.rs`.
 //!
 //! A reader starts at the calls: `task` makes or asks an agent, `discuss` has several answer, `terminate` ends one, and
-//! `todo` keeps a list. `websearch` is an agent of code: it lives within its call. `discussion` has agents answer one after the other, and `reply` is the call of each answer.
-//! `template` reads what a template says.
+//! `todo` keeps a list. `discussion` has agents answer one after the other, and `reply` is the call of each answer.
+//! `template` reads what a template says. `websearch` searches the web: a call of its own, and by `code` also an agent that
+//! stays.
 
+mod code;
 pub mod discuss;
 mod discussion;
 mod page;
@@ -17,6 +19,7 @@ pub(crate) mod tests;
 pub mod todo;
 pub mod websearch;
 
+pub use code::answers;
 pub(crate) use page::CALL as DIGEST_CALL;
 pub(crate) use reply::CALL as REPLY_CALL;
 pub use template::builtin;

@@ -6,12 +6,14 @@ use futures::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::journal::{Agent, AgentChange, LevelSpec, Round, ToolEnd, Work};
+use super::code;
+use crate::journal::{Agent, AgentChange, LevelSpec, Round, ToolEnd, Work, fault_of_name};
+use crate::memory::Overlay;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::toolbelt::{PermissionClass, ToolSpec, Toolbelt, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, drive, truncated};
 use wire::model::{Message, ReplyFinish, ToolCall};
@@ -85,25 +87,50 @@ impl Composite for Reply {
     }
 }
 
-async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
-    let Some((agent, heard_by)) = asked(turn, arguments) else {
+/// The answer of an agent.
+pub(super) struct Answer {
+    pub(super) text: String,
+    /// The agent's own round.
+    pub(super) messages: Round,
+    /// The memory writes of its level.
+    pub(super) overlay: Overlay,
+}
+
+async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
+    let Some((agent, heard_by)) = asked(call.turn, call.arguments) else {
         return Ok(Outcome::of(Err(ToolError("there is no such agent any more".to_owned()))));
     };
-    turn.recall(&agent.name, LevelPath::child(key).as_str())?;
-    let history = turn.record.borrow().agents.transcript(&agent.name);
-    let opened = turn.open_agent(parent, key, history, || opening(turn, parent, &agent));
-    let mut level = match opened {
-        Ok(level) => level,
+    let answer = match &agent.code {
+        Some(name) => Ok(code::answer(call, &agent, name).await?),
+        None => answer(call, &agent).await?,
+    };
+    let Answer { text, messages, overlay } = match answer {
+        Ok(answer) => answer,
         Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
-    let end = drive(turn, &mut level).await?;
-    let text = truncated(in_words(end), turn.spec.limits.tool_result_bytes);
-    let messages = answered(level.own_messages(), &text);
     let mut agents = vec![AgentChange::Spoke { name: agent.name.clone(), messages }];
     if !heard_by.is_empty() {
         agents.push(AgentChange::Heard { names: heard_by, text: marked(&agent.name, &text) });
     }
-    Ok(Outcome { overlay: level.into_written(), agents, ..Outcome::of(Ok(text)) })
+    Ok(Outcome { overlay, agents, ..Outcome::of(Ok(text)) })
+}
+
+/// The answer of an agent's model.
+async fn answer(
+    Running { turn, parent, key, .. }: Running<'_>,
+    agent: &Agent,
+) -> Result<Result<Answer, ToolError>, Halt> {
+    turn.recall(&agent.name, LevelPath::child(key).as_str())?;
+    let history = turn.record.borrow().agents.transcript(&agent.name);
+    let opened = turn.open_agent(parent, key, history, || opening(turn, parent, agent));
+    let mut level = match opened {
+        Ok(level) => level,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let end = drive(turn, &mut level).await?;
+    let text = truncated(in_words(end), turn.spec.limits.tool_result_bytes);
+    let messages = answered(level.own_messages(), &text);
+    Ok(Ok(Answer { text, messages, overlay: level.into_written() }))
 }
 
 /// The answer of an agent, as everybody else hears it.
@@ -111,10 +138,21 @@ pub(super) fn marked(name: &str, text: &str) -> String {
     format!("[{name}] {text}")
 }
 
+/// Whether an agent heard a text as the answer of another one.
+pub(super) fn is_marked(text: &str) -> bool {
+    let name = text.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(name, _)| name);
+    name.is_some_and(|name| fault_of_name(name).is_none())
+}
+
+/// The tools of an agent.
+pub(super) fn belt(turn: &Turn, parent: &Level, agent: &Agent) -> Toolbelt {
+    let callers = parent.belt.replacing(NAME, None);
+    agent.belt(&callers, &turn.record.borrow().toolsets.get(Some(0)))
+}
+
 /// The opening of the level of an agent.
 fn opening(turn: &Turn, parent: &Level, agent: &Agent) -> Opening {
-    let record = turn.record.borrow();
-    let callers = parent.belt.replacing(NAME, None);
+    let question = turn.record.borrow().agents.question(&agent.name);
     let spec = LevelSpec {
         partial: true,
         agent: Some(agent.name.clone()),
@@ -122,11 +160,11 @@ fn opening(turn: &Turn, parent: &Level, agent: &Agent) -> Opening {
         ..LevelSpec::new(
             Work::Agent.models(),
             agent.instructions.clone(),
-            record.agents.question(&agent.name),
+            question,
             turn.spec.limits.iterations,
         )
     };
-    Opening { spec, shared: agent.belt(&callers, &record.toolsets.get(Some(0))) }
+    Opening { spec, shared: belt(turn, parent, agent) }
 }
 
 /// The end of an agent's level as its words: an agent that fails says so.

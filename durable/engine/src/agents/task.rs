@@ -60,7 +60,7 @@ fn declared() -> ToolSpec {
             "properties": {
                 "name": {"type": "string", "description": "a-z, 0-9, _ and -, 32 at most"},
                 "instructions": {"type": "string", "description": "its whole system prompt: it sees nothing else of this conversation"},
-                "template": {"type": "string", "description": "in place of instructions: advocate, critic or keeper, workspace:PATH, or mcp:SERVER:URI"},
+                "template": {"type": "string", "description": "in place of instructions: advocate, critic, keeper or websearch (which searches the web for each prompt), workspace:PATH, or mcp:SERVER:URI"},
                 "prompt": {"type": "string", "description": "what it answers now"},
                 "tools": {
                     "type": "array",
@@ -214,13 +214,12 @@ fn made(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<Age
         return Err(unknown(turn, maker, source));
     }
     let mut rounds = Vec::new();
-    let mut instructions = template.instructions;
+    let Template { mut instructions, servers, denied, mut code } = template;
     let record = turn.record.borrow();
     if let Some(source) = &asked.from {
         rounds = record.agents.copy(source);
-        if instructions.is_empty() {
-            instructions =
-                record.agents.get(source).map(|agent| agent.instructions.clone()).unwrap_or_default();
+        if let Some(source) = record.agents.get(source).filter(|_| instructions.is_empty()) {
+            (instructions, code) = (source.instructions.clone(), source.code.clone());
         }
     }
     let bytes = instructions.len();
@@ -248,10 +247,15 @@ fn made(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<Age
         parent,
         instructions,
         tools: asked.tools.clone(),
-        servers: template.servers,
-        denied: template.denied,
+        servers,
+        denied,
+        code,
         ..Agent::default()
     };
+    let belt = agent.belt(&call.parent.belt, &record.toolsets.get(Some(0)));
+    if let Some(code) = agent.code.as_deref().filter(|code| belt.find(code).is_none()) {
+        return Err(ToolError(format!("this agent answers with {code}, which it would not have here")));
+    }
     Ok(AgentChange::Made { agent: Box::new(agent), rounds })
 }
 

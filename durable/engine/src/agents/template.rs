@@ -1,6 +1,8 @@
 //! Templates: plain texts that become an agent's instructions. A head between two lines `---` may name the MCP servers whose
-//! tools the agent gets (`mcp: a, b`) and the tools that it may not use (`deny: a, b`).
+//! tools the agent gets (`mcp: a, b`), the tools that it may not use (`deny: a, b`), and the call that answers in its place
+//! (`code: a`).
 
+use super::code;
 use crate::ports::ToolError;
 
 /// A template as it was read.
@@ -9,13 +11,16 @@ pub(super) struct Template {
     pub(super) instructions: String,
     pub(super) servers: Vec<String>,
     pub(super) denied: Vec<String>,
+    /// The call that answers in the agent's place; none: a model answers.
+    pub(super) code: Option<String>,
 }
 
 /// The templates that every deployment has.
-const BUILTIN: [(&str, &str); 3] = [
+const BUILTIN: [(&str, &str); 4] = [
     ("advocate", include_str!("templates/advocate.md")),
     ("critic", include_str!("templates/critic.md")),
     ("keeper", include_str!("templates/keeper.md")),
+    ("websearch", include_str!("templates/websearch.md")),
 ];
 
 /// The text of a template that every deployment has.
@@ -44,6 +49,7 @@ pub(super) fn read(text: &str) -> Result<Template, ToolError> {
         match line.split_once(':').map(|(name, names)| (name.trim(), names)) {
             Some(("mcp", names)) => template.servers = listed(names),
             Some(("deny", names)) => template.denied = listed(names),
+            Some(("code", name)) => template.code = Some(call_named(name.trim())?),
             // A template of another program may say more, which means nothing here.
             _ => {}
         }
@@ -55,6 +61,14 @@ pub(super) fn read(text: &str) -> Result<Template, ToolError> {
 fn listed(names: &str) -> Vec<String> {
     let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
     names.take(MAX_NAMES).map(str::to_owned).collect()
+}
+
+/// The call of this name, if it can answer in an agent's place.
+fn call_named(name: &str) -> Result<String, ToolError> {
+    match code::answers(name) {
+        true => Ok(name.to_owned()),
+        false => Err(bad(&format!("there is no agent of code {name:?}"))),
+    }
 }
 
 fn filled(text: &str) -> Result<String, ToolError> {
@@ -98,7 +112,13 @@ mod tests {
                 instructions: "Be brief.\n--- \nAnd kind.".to_owned(),
                 servers: vec!["library".to_owned(), "shop".to_owned()],
                 denied: vec!["task".to_owned(), "discuss".to_owned()],
+                code: None,
             })
+        );
+        let code = read("---\ncode: websearch\n---\nSearch.").unwrap();
+        assert_eq!(code, Template { code: Some("websearch".to_owned()), ..plain("Search.") });
+        assert!(
+            read("---\ncode: write\n---\nx").unwrap_err().contains("there is no agent of code \"write\"")
         );
         assert!(read(" \n").unwrap_err().contains("no instructions"));
         assert!(read("---\ndeny: a\n---\n").unwrap_err().contains("no instructions"));

@@ -1,10 +1,10 @@
-//! `websearch`: an agent of code. It searches the web, has each page that it finds read by a level of its own, and answers
-//! from what these levels say. It lives within its call and remembers nothing.
+//! `websearch`: code that searches the web, has each page that it finds read by a level of its own, and answers from what
+//! these levels say. It lives within its call and remembers nothing.
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::page::{self, Page};
 use crate::calls::subtask::in_words;
@@ -77,6 +77,12 @@ fn declared() -> ToolSpec {
     spec.timeout_ms = None;
     spec.parallel_safe = false;
     spec
+}
+
+/// The arguments with which an agent of code makes the call for a prompt: the beginnings that the call takes.
+pub(super) fn arguments_of(prompt: &str) -> Value {
+    let beginning = |most: usize| prompt.trim().chars().take(most).collect::<String>();
+    json!({ "query": beginning(MAX_QUERY_CHARS), "question": beginning(MAX_QUESTION_CHARS) })
 }
 
 /// Whether there are the tools that the call needs: one that searches the web and one that reads its pages.

@@ -35,6 +35,9 @@ pub struct Agent {
     /// Its system prompt.
     #[serde(default)]
     pub instructions: String,
+    /// The call that answers in its place where another agent asks it; none: a model answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The tools that it may use, from those of its maker; none: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,

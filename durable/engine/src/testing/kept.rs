@@ -52,6 +52,7 @@ impl Agents for KeptAgents {
 
     fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let found = self.templates.borrow().get(name).cloned();
+        let found = found.or_else(|| crate::agents::builtin(name).map(str::to_owned));
         let found = found.ok_or_else(|| ToolError(format!("there is no template {name:?}")));
         async move { found }.boxed_local()
     }

@@ -48,6 +48,8 @@ pub struct AgentSummary {
     pub parent: Option<String>,
     /// Its system prompt.
     pub instructions: String,
+    /// The call that answers in its place where another agent asks it; null: a model answers.
+    pub code: Option<String>,
     /// The texts that it heard since it last answered.
     pub heard: Vec<String>,
     /// The agents that answer, and those that only hear, in its next discussion that names nobody.
@@ -85,6 +87,10 @@ pub struct AgentDump {
     #[cfg_attr(feature = "openapi", schemars(length(max = 32), regex(pattern = r"^[a-z][a-z0-9_-]{0,31}$")))]
     pub name: String,
     pub instructions: String,
+    /// The call that answers in its place where another agent asks it; absent: a model answers.
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["websearch", null])))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The tools that it may use; absent: all that its maker has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,

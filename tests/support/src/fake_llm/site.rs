@@ -8,7 +8,7 @@
 //! | `GET /site/endless`, `/site/hidden` | bodies that never end: text, and a comment |
 //! | `GET /site/silent` | no answer, ever |
 //! | `GET /dns-query?name=…&type=…` | a resolver: `rebound.example.com` is private, nothing else exists |
-//! | `GET /search?q=…` | Brave, for `canary::BRAVE_API_KEY` alone; `q=site MARKER` finds pages of this site |
+//! | `GET /search?q=…` | Brave, for `canary::BRAVE_API_KEY` alone; `q=site MARKER …` finds pages of this site |
 //!
 //! A page is asked for with `marker=…`, by which the ledger knows its requests.
 
@@ -107,7 +107,8 @@ fn resolved(name: &str, kind: &str) -> Value {
 /// Brave's answer. A failing service says more than it should.
 fn search(request: &Request, query: &str, host: &str) -> Response<Body> {
     let key = canary::BRAVE_API_KEY;
-    if let Some(marker) = query.strip_prefix("site+") {
+    if let Some(words) = query.strip_prefix("site+") {
+        let marker = words.split('+').next().unwrap_or(words);
         let hit = |page: &str| json!({ "title": page, "url": format!("http://{host}/site/{page}?marker={marker}") });
         let results = ["page", "missing", "latin"].map(hit);
         return request.json(200, &json!({ "type": "search", "query": {}, "web": { "results": results } }));

@@ -51,12 +51,14 @@ const LIVE = [
   { type: "done", message_id: "a", finish_reason: "cancelled" },
 ] satisfies Body[];
 
-/** The same turn as the service stores it: 500 characters of arguments and results. */
+/** A call as the service stores it: 500 characters of arguments and results. */
+const preview = (text: string) => [...text].slice(0, 500).join("");
+const node = (id: string, parent_id: string | null, name: string, args: object, result: string | null, change: object = {}) => ({
+  id, parent_id, name, args_preview: preview(JSON.stringify(args)), result_preview: result === null ? null : preview(result), duration_ms: 2, started_ms: 1, ...change,
+});
+
+/** The same turn as the service stores it. */
 function stored(): StoredMessage {
-  const preview = (text: string) => [...text].slice(0, 500).join("");
-  const node = (id: string, parent_id: string | null, name: string, args: object, result: string | null, change: object = {}) => ({
-    id, parent_id, name, args_preview: preview(JSON.stringify(args)), result_preview: result === null ? null : preview(result), duration_ms: 2, started_ms: 1, ...change,
-  });
   const nodes = [
     node("d", null, "discuss", ARGS, "…", { is_error: true }),
     node("r1", "d", "agent_reply", reply("sweet", ["sour", "late", "scribe"]), `${CUT_WORDS}\n\n[The answer was cut here, at its greatest length]`, { title: "sweet" }),
@@ -103,6 +105,22 @@ describe("a discussion", () => {
       { name: "late", state: "cut", note: "", words: [] },
     ]);
     expect(listeners).toEqual(["scribe"]);
+  });
+
+  // A-006
+  it("has the answer of an agent of code as its words, and the sources below", () => {
+    const answer = "Half a **year** [1].";
+    const nodes = [
+      node("d", null, "discuss", ARGS, "…"),
+      node("r", "d", "agent_reply", reply("scout", []), `${answer}\n\nSources:\n[1] https://a.example/`, { title: "scout" }),
+      node("w", "r", "websearch", {}, answer),
+      node("p", "w", "digest_page", {}, "Six.", { title: "https://a.example/" }),
+    ];
+    const call = (id: string) => ({ type: "call", tool_call_id: id });
+    const text = (text: string, parent_id: string) => ({ type: "text", text, parent_id });
+    const parts = [call("d"), call("r"), call("w"), call("p"), text("Six.", "p"), text(answer, "w")];
+    const [speech] = shown(turnOf({ ...stored(), parts, execution_tree: { version: 1, nodes } } as unknown as StoredMessage)).said;
+    expect(speech).toEqual({ name: "scout", state: "said", note: "Sources:\n[1] https://a.example/", words: [false, answer] });
   });
 
   it("is the same after a reload", () => {

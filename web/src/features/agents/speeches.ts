@@ -1,7 +1,7 @@
 // A call of agents as a conversation: the prompt, each speaker with its words, and the listeners.
 
 import { childrenOf, type Outline } from "../../turn/outline";
-import type { ToolEntry, TurnEntry } from "../../turn/view";
+import type { TextEntry, ToolEntry, TurnEntry } from "../../turn/view";
 import { REPLY_TOOL } from "./knowledge";
 
 export interface Speech {
@@ -41,13 +41,25 @@ export function discussionOf(call: ToolEntry, outline: Outline): Discussion {
 }
 
 function speechOf(call: ToolEntry, outline: Outline): Speech {
-  const inside = childrenOf(outline, call.id);
-  const last = inside.findLast((entry) => entry.kind === "text");
+  const own = childrenOf(outline, call.id);
   const result = (call.result ?? "").trim();
+  const last = lastText(own) ?? answerOf(own.at(-1), result, outline);
+  const inside = last === undefined || own.includes(last) ? own : [...own, last];
   const failure = FAILED.exec(result)?.[1];
   const state = call.status === "running" ? "speaking" : call.status === "error" ? "cut" : failure === undefined ? "said" : "failed";
-  const note = failure ?? besides(result, last?.kind === "text" ? last.content.trim() : "");
+  const note = failure ?? besides(result, last?.content.trim() ?? "");
   return { call, name: call.title ?? textIn(call, "title"), state, inside, note: shortened(note, KEPT_NOTE_CHARS) };
+}
+
+function lastText(entries: readonly TurnEntry[]): TextEntry | undefined {
+  return entries.findLast((entry): entry is TextEntry => entry.kind === "text");
+}
+
+/** The text within a call that answered: an agent of code has no text beside its call. */
+function answerOf(call: TurnEntry | undefined, result: string, outline: Outline): TextEntry | undefined {
+  const last = call?.kind === "tool" ? lastText(childrenOf(outline, call.id)) : undefined;
+  const begins = last?.content.trim().slice(0, KEPT_NOTE_CHARS);
+  return begins && result.startsWith(begins) ? last : undefined;
 }
 
 /** The part of a result that is not in the last text already. */

@@ -1,3 +1,4 @@
+pub(crate) mod code;
 mod deaths;
 mod discussions;
 mod hooked;

@@ -41,6 +41,7 @@ fn call((kind, who, others): (u8, u8, u8)) -> (&'static str, Value) {
         10 => subtask("work"),
         11 => ("write", json!({})),
         14 => websearch(if who % 2 == 0 { "Where?" } else { "When?" }),
+        15 => ("task", json!({"name": name, "template": "websearch", "prompt": "Well?"})),
         12 => ("todo_write", json!({"todos": [{"text": name}]})),
         13 => ("memory_list", json!({})),
         _ => ("echo", json!({})),
@@ -65,7 +66,12 @@ impl Random {
             ("page https://a/", vec![Reply::Text("so it says")]),
             ("page https://down/", vec![cut.clone()]),
             ("answer Where?", vec![Reply::Text("here [1]")]),
-            ("answer When?", vec![cut]),
+            ("answer When?", vec![cut.clone()]),
+            ("answer Well?", vec![Reply::Text("well [1]")]),
+            ("answer Again?", vec![cut]),
+            ("answer So?", vec![Reply::Text("so [1]")]),
+            ("answer And?", vec![Reply::Text("and [1]")]),
+            ("answer another", vec![Reply::Text("as you say [1]")]),
         ];
         let levels: Vec<_> = levels.into_iter().chain(agents).chain(web).collect();
         let mut case = Case::seeded(script(&levels), self.seed);
@@ -103,7 +109,7 @@ impl Random {
 }
 
 fn some_replies() -> impl Strategy<Value = Replies> {
-    let call = (0..16_u8, any::<u8>(), any::<u8>());
+    let call = (0..17_u8, any::<u8>(), any::<u8>());
     prop::collection::vec(prop::collection::vec(call, 0..4), 0..4)
 }
 

@@ -25,13 +25,14 @@ interface Props {
   state: string;
 }
 
-export function Agent({ chat, agent: { name, parent, instructions, heard, speakers, listeners, hooks }, state }: Props) {
+export function Agent({ chat, agent: { name, parent, instructions, code, heard, speakers, listeners, hooks }, state }: Props) {
   const people = [...speakers, ...listeners];
   return (
     <>
       <p className="side-note">
         {state}
         {parent !== null && ` · ${words.madeBy(parent)}`}
+        {code !== null && ` · ${words.byCode(code)}`}
       </p>
       <div className="agent-acts">
         <TalkButton chat={chat} name={name} talk={(to) => talkTo(chat, to)} />

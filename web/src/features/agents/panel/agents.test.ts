@@ -7,7 +7,7 @@ import { choice, requestPart, talkTo } from "../choice";
 import { Agents } from "./agents";
 import { carryOut } from "./commands";
 
-const summary = (name: string, parent: string | null = null) => ({ name, parent, instructions: "", heard: [], speakers: [], listeners: [], hooks: [] });
+const summary = (name: string, parent: string | null = null) => ({ name, parent, instructions: "", code: null, heard: [], speakers: [], listeners: [], hooks: [] });
 let requests: string[] = [];
 let bodies: unknown[] = [];
 let answer: Answer;

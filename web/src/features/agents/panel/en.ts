@@ -23,6 +23,7 @@ export const words = {
     heard: (n: number) => `Heard ${count(n, "text")} since it last spoke`,
   },
   madeBy: (name: string) => `made by ${name}`,
+  byCode: (call: string) => `answers other agents with ${call}`,
   instructions: "Instructions",
   noInstructions: "It has no instructions.",
   heard: (n: number) => `Heard since it last spoke: ${count(n, "text")}`,

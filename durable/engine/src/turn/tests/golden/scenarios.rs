@@ -57,6 +57,7 @@ pub const ALL: &[Scenario] = &[
     plain("agents", crate::agents::tests::rich),
     plain("agent-as-root", crate::agents::tests::as_root),
     plain("workflow", crate::workflow::tests::deaths::rich),
+    plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
     Scenario {
         name: "parked-review",
