@@ -1,5 +1,7 @@
 //! Calls that make nobody, turns that have no agents, and agents that fail.
 
+use std::collections::BTreeSet;
+
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde_json::json;
@@ -7,7 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::journal::{MAX_AGENTS, MAX_INSTRUCTIONS_BYTES};
 use crate::ports::{Tool, ToolContext, ToolError};
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::toolbelt::{PermissionClass, ToolRules, ToolSpec, declare};
 use wire::model::ModelErrorKind;
 
 // A-034 A-040: each refusal says what is wrong, and nobody is asked.
@@ -122,6 +124,31 @@ fn a_tool_gets_and_gives_no_more_than_it_needs() {
     let case = case.run();
     let told = r#"tool: {"a":1} 0 Some("/") {}"#;
     assert_eq!(texts(&case.model.requests.borrow()[1])[2], told);
+}
+
+// A-106: the servers that a template adds bring no tool that the policy has turned off, and no server that the turn lacks.
+#[test]
+fn a_template_does_not_widen_the_policy() {
+    let root = vec![
+        Reply::Calls(vec![("task", json!({"name": "a", "template": "t", "tools": ["echo"], "prompt": "x"}))]),
+        Reply::Text("Done."),
+    ];
+    let mut case = with_agents(script(&[("go", root), ("A.", vec![Reply::Text("ok")])]));
+    case.agents.templates.borrow_mut().insert("t".to_owned(), "---\nmcp: library, shop\n---\nA.".to_owned());
+    let of_server = |name: &str, server: &str| -> Rc<dyn Tool> {
+        let spec = declare(name, PermissionClass::Safe, "Looks.", json!({"type": "object"}));
+        Rc::new(Nosy(ToolSpec { mcp_server: Some(server.to_owned()), ..spec }))
+    };
+    let tools = [("find", "library"), ("burn", "library"), ("sell", "shop"), ("sail", "harbour")];
+    let tools = tools.map(|(name, server)| of_server(name, server));
+    Rc::get_mut(&mut case.tools).unwrap().add(tools.into_iter());
+    let rules: ToolRules = serde_json::from_str(r#"{"burn": "off"}"#).unwrap();
+    case.policy.allowed_mcp_servers = ["library", "harbour"].map(str::to_owned).into();
+    case.policy = case.policy.narrowed(rules, BTreeSet::new());
+    case.offered_by = case.policy.clone();
+    let case = case.run();
+    let names: Vec<String> = requests_of(&case, "A.")[0].tools.iter().map(|tool| tool.name.clone()).collect();
+    assert_eq!(names, ["echo", "find"]);
 }
 
 // Issue 20, 2: subtasks end with their calls, and have no agents.

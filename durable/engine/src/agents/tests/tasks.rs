@@ -178,6 +178,7 @@ fn a_template_gives_instructions_and_takes_tools_away() {
                     "task",
                     json!({"name": "a", "template": "workspace:critic.md", "prompt": "x", "tools": ["echo", "fail", "task", "secret"]}),
                 )]),
+                Reply::Calls(vec![("fail", json!({}))]),
                 Reply::Text("Done."),
             ],
         ),
@@ -186,7 +187,10 @@ fn a_template_gives_instructions_and_takes_tools_away() {
     let text = "---\ndeny: fail, discuss\n---\nBe strict.".to_owned();
     case.agents.templates.borrow_mut().insert("workspace:critic.md".to_owned(), text);
     let case = case.run();
-    assert_eq!(results(&case), ["yes\n\n[These tools are not yours to give and were left out: secret]"]);
+    assert_eq!(
+        results(&case),
+        ["yes\n\n[These tools are not yours to give and were left out: secret]", "error: fail {} failed"]
+    );
     let asked = requests_of(&case, "Be strict.");
     let names: Vec<_> = asked[0].tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names, ["task", "echo"]);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::*;
-use crate::journal::{Answer, Fact};
+use crate::journal::{AgentSetting, Answer, Fact};
 use crate::record::keys::WireIds;
 use crate::toolbelt::{ToolPolicy, ToolRules};
 use wire::protocol::{Awaited, ClientTool, ContextKind};
@@ -114,12 +114,16 @@ fn a_blocked_call_is_not_made_and_the_model_reads_why() {
     assert_eq!(*case.tools.ran.borrow(), ["echo {}"]);
 }
 
-// every kind of call passes its hooks: the engine's own, composite ones, those of clients.
+// A-016 CF-25: every kind of call passes its hooks: the engine's own, composite ones, those to agents, those of clients.
 #[test]
 fn every_call_passes() {
     let calls = vec![
         subtask("a"),
         ("memory_write", json!({"key": "k", "value": "v"})),
+        ("task", json!({"name": "a", "instructions": "A.", "prompt": "x"})),
+        ("discuss", json!({"prompt": "x", "speakers": ["a"]})),
+        ("terminate", json!({"name": "a"})),
+        ("todo_write", json!({"todos": [{"text": "x"}]})),
         ("ui_paste", json!({})),
         ("echo", json!({})),
     ];
@@ -132,9 +136,11 @@ fn every_call_passes() {
         vec![ClientTool { name: "ui_paste".to_owned(), description: "Pastes.".to_owned(), input_schema }];
     case.policy = ToolPolicy::of(ContextKind::Editor);
     case.offered_by = case.policy.clone();
+    case.setting.agents = Some(AgentSetting::default());
     let case = case.run();
     let blocked = case.lines().into_iter().filter(|line| line.contains("blocked by hook limit")).count();
-    assert_eq!(blocked, 4, "{:#?}", case.lines());
+    assert_eq!(blocked, 8, "{:#?}", case.lines());
+    assert_eq!(case.model.requests.borrow().len(), 3, "the root alone is asked");
     assert_eq!(*case.tools.ran.borrow(), ["echo {}"]);
 }
 
@@ -239,4 +245,45 @@ fn a_blank_message_asks_no_hook() {
     case.content = " ".to_owned();
     let case = case.run();
     assert!(case.model.requests.borrow().is_empty());
+}
+
+// what a turn tells its model at the start (memories, passages) is a message before the user's own. It comes once,
+// with hooks and without, to the root alone, and is no part of the conversation.
+#[test]
+fn the_initial_message_comes_once_and_is_no_hooks() {
+    let told = "<memories>\nThe user likes pears.\n</memories>";
+    let play = |hooks: Value| {
+        let calls = |calls| Reply::Calls(calls);
+        let replies =
+            vec![calls(vec![("echo", json!({}))]), calls(vec![subtask("work")]), Reply::Text("Done.")];
+        let mut case = hooked(hooks, script(&[("go", replies), ("work", vec![Reply::Text("Worked.")])]));
+        case.retrieved = Some(told.to_owned());
+        case.run()
+    };
+    let reminding = json!([{"name": "todo", "builtin": "todo_reminder", "options": {"every": 1}}]);
+    for (hooks, hooked) in [(json!([]), false), (reminding, true)] {
+        let case = play(hooks);
+        let requests = case.model.requests.borrow();
+        let users: Vec<Vec<String>> = requests
+            .iter()
+            .map(|request| {
+                let users = request.messages.iter().filter_map(|message| match message.as_ref() {
+                    wire::model::Message::User { content } => Some(content.text().into_owned()),
+                    _ => None,
+                });
+                users.collect()
+            })
+            .collect();
+        let (of_subtask, of_root): (Vec<_>, Vec<_>) =
+            users.into_iter().partition(|users| users.contains(&"work".to_owned()));
+        assert_eq!(of_subtask, [["work"]]);
+        assert_eq!(of_root.len(), 3);
+        for users in &of_root {
+            assert_eq!(users[..2], [told, "go"]);
+            assert!(users[2..].iter().all(|text| text.starts_with("[hook todo] ")), "{users:?}");
+        }
+        assert_eq!(of_root[2].len() > 2, hooked, "{of_root:?}");
+        assert!(said(&case).iter().all(|line| !line.contains("pears")), "{:?}", said(&case));
+        assert!(!format!("{:?}", case.end().history).contains("pears"));
+    }
 }
