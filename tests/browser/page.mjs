@@ -37,12 +37,13 @@ import { chats, finding } from "./suites/threads.mjs";
 import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
 import { versions } from "./suites/versions.mjs";
+import { websearch } from "./suites/websearch.mjs";
 import { workflowViews } from "./suites/workflow_views.mjs";
 import { workflows } from "./suites/workflows.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, workflow_views: workflowViews, critics, agents, workflows, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
+  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
 };
 

@@ -6,7 +6,7 @@ import { part } from "../../state/parts";
 import type { Outline } from "../../turn/outline";
 import { callsIn, type ToolEntry, type TurnView } from "../../turn/view";
 import { words } from "./en";
-import { agentsOf } from "./knowledge";
+import { agentsOf, PAGE_TOOL } from "./knowledge";
 
 const CALLS: ReadonlySet<string> = new Set(["discuss", "task"]);
 
@@ -17,10 +17,20 @@ export function needed(turns: Turns): boolean {
   return turns.some(({ answer }) => answer !== null && callsIn(answer).some(({ name }) => CALLS.has(name)));
 }
 
+/** As much of an address as a phone shows in two lines. */
+const MAX_ADDRESS_CHARS = 48;
+
+/** The address of a page for people: its beginning, without the protocol. */
+export function addressOf(title: string): string {
+  const address = title.replace(/^https?:\/\//, "");
+  return address.length <= MAX_ADDRESS_CHARS ? address : `${address.slice(0, MAX_ADDRESS_CHARS - 1)}…`;
+}
+
 /** Without its chunk a card shows the calls inside it. */
 export function useAgentCard(call: ToolEntry, outline: Outline): Card | null {
   const isOurs = CALLS.has(call.name);
   const drawn = discussion.use(isOurs);
+  if (call.name === PAGE_TOOL && call.title !== null) return { title: addressOf(call.title), gist: () => "", meta: null, folded: true, body: null };
   return isOurs && drawn ? drawn.cardOf(call, outline) : null;
 }
 
