@@ -30,6 +30,8 @@ async function withAgents(browser, options) {
 async function fits(page, view) {
   const [drawn, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert(drawn <= width, `${view}: ${drawn} of ${width} pixels`);
+  const beyond = await byId(page, "tool-card-toggle").evaluateAll((heads) => heads.filter((head) => head.scrollWidth > head.clientWidth).map((head) => head.innerText));
+  assertEqual(beyond, [], `${view}: heads that are wider than their cards`);
 }
 
 async function searching(browser, options, how) {
