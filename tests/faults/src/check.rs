@@ -146,11 +146,11 @@ pub struct Objects {
     pub unrecorded: u32,
 }
 
-/// Reads every object's database. The runtime must not run.
-pub fn objects(folder: &Path, ledger: &Ledger) -> Result<Objects, String> {
+/// Reads every object's database; `turns` are those that ended. The runtime must not run.
+pub fn objects(folder: &Path, turns: &[Ended], ledger: &Ledger) -> Result<Objects, String> {
     let mut found = Objects::default();
     for database in databases(folder)? {
-        object(&database, &mut found, ledger)?;
+        object(&database, turns, &mut found, ledger)?;
     }
     Ok(found)
 }
@@ -232,12 +232,12 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files.flatten().map(|file| file.path()).filter(is_object).collect())
 }
 
-fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(), String> {
+fn object(database: &Database, turns: &[Ended], found: &mut Objects, ledger: &Ledger) -> Result<(), String> {
     let tables = database.rows("SELECT 1 AS one FROM sqlite_master WHERE name = 'turns'", &[])?;
     if tables.is_empty() {
         return Ok(());
     }
-    let turns = "SELECT turn_id, status, seq_last,
+    let query = "SELECT turn_id, status, seq_last,
         (SELECT count(*) FROM events e, json_each(e.payload) item
           WHERE e.turn_id = t.turn_id AND item.value ->> 2 = 'done') AS done,
         -- A choice of the path is an event of the turn with which the path ends.
@@ -245,7 +245,7 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
           WHERE e.turn_id = t.turn_id AND instr(e.payload, '\"path_changed\"') = 0) AS last,
         -- A new version deletes none of the others.
         (SELECT count(*) FROM messages m WHERE m.turn_id = t.turn_id) AS messages FROM turns t";
-    for turn in database.rows(turns, &[])? {
+    for turn in database.rows(query, &[])? {
         found.turns += 1;
         // Old turns' events are trimmed once D1 has their messages.
         let trimmed = turn["last"].is_null();
@@ -273,7 +273,7 @@ fn object(database: &Database, found: &mut Objects, ledger: &Ledger) -> Result<(
         &[],
     )?;
     found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
-    sessions::led(database, ledger)?;
+    sessions::led(database, turns, ledger)?;
     let query = "SELECT count(*) AS rows FROM journal JOIN turns USING (turn_id) WHERE status = 'done'";
     let left = database.rows(query, &[])?;
     found.unrecorded += left.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;

@@ -384,7 +384,7 @@ impl Harness {
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
         check::remembered(&objects, &seen.turns, &ledger)?;
-        let objects = check::objects(&objects, &ledger)?;
+        let objects = check::objects(&objects, &seen.turns, &ledger)?;
         let kept = check::kept(&self.runtime.quotas(), &self.refused, &ledger)?;
         let took = self.began.elapsed();
         Ok(Outcome { ledger, seen, missing_in_d1, recorded, wrongly_marked, objects, kept, took })

@@ -181,7 +181,9 @@ async fn hunt(setup: &Setup, quota: Quota) -> Result<bool, String> {
         harness.on_hold().await?;
         harness.boundaries(3).await?;
         let outcome = harness.finish().await?;
-        Ok::<_, String>(report::print("a hunt", &report::rows(&outcome, [0; 4])))
+        let holds = report::print("a hunt", &report::rows(&outcome, [0; 4]));
+        outcome.ledger.violations().first().inspect(|first| println!("caught at the end: {first}"));
+        Ok::<_, String>(holds)
     };
     let holds = tokio::select! {
         first = caught => {
