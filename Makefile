@@ -84,6 +84,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	else set -x; cargo test --locked $(NATIVE); fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test
 	$(TOOLS) node --test --test-reporter=dot tests/deploy/*.test.mjs
+	$(TOOLS) scripts/description
 	$(TOOLS) scripts/audit quick
 	scripts/coverage-of-requirements
 	$(TOOLS) scripts/lengths

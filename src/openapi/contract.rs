@@ -16,6 +16,8 @@ type Shape = fn(&mut SchemaGenerator) -> Schema;
 pub struct Contract {
     access: Access,
     body: Body,
+    /// An example of the body.
+    example: Option<Value>,
     parameters: Vec<Value>,
     answers: Vec<(u16, Answer)>,
     refusals: Vec<ErrorCode>,
@@ -83,7 +85,8 @@ impl Contract {
         let Row { access, body, .. } = *row;
         let (parameters, answers) = (Vec::new(), Vec::new());
         let errors = Errors::of(row.path);
-        let contract = Contract { access, body, parameters, answers, refusals: Vec::new(), errors };
+        let refusals = Vec::new();
+        let contract = Contract { access, body, example: None, parameters, answers, refusals, errors };
         let contract =
             contract.refuses(&[ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::Internal]);
         let contract = contract.refuses(refusals_of_access(access)).refuses(refusals_of_body(body));
@@ -108,6 +111,12 @@ impl Contract {
         parameter["in"] = json!(place);
         self.parameters.push(parameter);
         self.refuses(&[ErrorCode::InvalidRequest])
+    }
+
+    /// An example of the body. The contract test sends it, with real ids in it (`tests/contract/examples.py`).
+    pub fn takes(mut self, example: Value) -> Self {
+        self.example = Some(example);
+        self
     }
 
     /// An answer of this, as JSON.
@@ -169,7 +178,10 @@ impl Contract {
         if !parameters.is_empty() {
             operation["parameters"] = json!(parameters);
         }
-        if let Some(body) = request_body(self.body, types.taken()) {
+        if let Some(mut body) = request_body(self.body, types.taken()) {
+            for (_, content) in body["content"].as_object_mut().into_iter().flatten() {
+                content["example"] = json!(self.example);
+            }
             operation["requestBody"] = body;
         }
         operation["security"] = match self.access {
@@ -207,6 +219,12 @@ impl Parameter {
     /// A parameter that may be left out.
     pub fn new(name: &str, description: &str, schema: Value) -> Self {
         Parameter(json!({ "name": name, "description": description, "schema": schema }))
+    }
+
+    /// With an example.
+    pub fn such_as(mut self, example: Value) -> Self {
+        self.0["example"] = example;
+        self
     }
 
     /// The same, of any text.

@@ -76,7 +76,27 @@ impl Types {
             "required": ["id", "event", "data"],
         });
         schemas.insert("ServerSentEvent".to_owned(), frame);
+        schemas.values_mut().for_each(set_references_apart);
         schemas
+    }
+}
+
+/// Moves references with rules beside them into an `allOf`. JSON Schema has both count, but generators of types read the
+/// reference alone: an event lost its `type`.
+fn set_references_apart(schema: &mut Value) {
+    const ANNOTATIONS: [&str; 2] = ["description", "default"];
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(set_references_apart),
+        Value::Object(members) => {
+            members.values_mut().for_each(set_references_apart);
+            let has_rules =
+                members.keys().any(|name| name != "$ref" && !ANNOTATIONS.contains(&name.as_str()));
+            if has_rules && members.get("$ref").is_some_and(Value::is_string) {
+                let reference = members.remove("$ref");
+                members.insert("allOf".to_owned(), json!([{ "$ref": reference }]));
+            }
+        }
+        _ => {}
     }
 }
 

@@ -44,7 +44,8 @@ impl Contract {
     /// The same, as it is written.
     fn writes_file(self) -> Self {
         let absent = json!({ "type": "string", "enum": ["*", ""] });
-        self.header(Parameter::text("If-Match", "Write only over the version with this `ETag`."))
+        self.takes(json!("# Notes\n"))
+            .header(Parameter::text("If-Match", "Write only over the version with this `ETag`."))
             .header(Parameter::new("If-None-Match", ABSENT, absent))
             .gives::<FileEntry>(200)
             .with_etag()

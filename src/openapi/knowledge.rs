@@ -19,13 +19,17 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::ForgetMemories => row.gives_nothing("They are forgotten."),
         Route::ForgetMemory { .. } => row.gives_nothing("It is forgotten.").refuses(&[E::MemoryNotFound]),
         Route::Collections => row.pages().gives::<CollectionList>(200),
-        Route::NewCollection => row.gives::<Collection>(201).refuses(&[E::CollectionsFull]),
+        Route::NewCollection => row
+            .takes(json!({ "name": "Handbook", "description": "How the house works." }))
+            .gives::<Collection>(201)
+            .refuses(&[E::CollectionsFull]),
         Route::Collection { .. } => row.in_collection().gives::<Collection>(200),
         Route::DeleteCollection { .. } => row.in_collection().gives_nothing("It is deleted."),
         Route::Documents { .. } => row.in_collection().pages().gives::<DocumentList>(200),
         Route::AddDocument { .. } => row
             .in_collection()
             .query(document_name())
+            .takes(json!("The keys hang beside the door.\n"))
             .gives::<Document>(201)
             .refuses(&[E::CollectionsFull, E::QuotaExceeded]),
         Route::DeleteDocument { .. } => {
@@ -42,12 +46,12 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
 
 fn words() -> Parameter {
     let schema = json!({ "type": "string", "maxLength": MAX_WANTED_CHARS, "pattern": r"\S" });
-    Parameter::new("q", "The words to search the documents for.", schema).needed()
+    Parameter::new("q", "The words to search the documents for.", schema).needed().such_as(json!("keys"))
 }
 
 fn document_name() -> Parameter {
     let schema = json!({ "type": "string", "maxLength": MAX_NAME_CHARS, "pattern": LINE });
-    Parameter::new("name", "The document's name.", schema).needed()
+    Parameter::new("name", "The document's name.", schema).needed().such_as(json!("guide.md"))
 }
 
 impl Contract {

@@ -16,7 +16,8 @@ mod records;
 #[cfg(feature = "workflows")]
 mod workflows;
 
-use serde_json::{Value, json};
+use dialects::ai_sdk::MAX_CHAT_ID;
+use serde_json::{Map, Value, json};
 use wire::protocol::{
     AgentDump, AgentList, AgentRounds, ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList,
     KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
@@ -37,30 +38,50 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
     use ErrorCode as E;
     match route {
         Route::Health => row.gives::<Health>(200).gives::<Health>(503),
-        Route::OpenApi => row.gives::<Value>(200),
-        Route::Session => {
-            row.gives::<Opened>(200).refuses(&[E::Unauthenticated, E::Misconfigured, E::IssuerUnavailable])
-        }
+        Route::OpenApi => row.gives::<Map<String, Value>>(200),
+        Route::Session => row
+            .takes(json!({ "key": "espk_0123456789ab_0123456789abcdef" }))
+            .gives::<Opened>(200)
+            .refuses(&[E::Unauthenticated, E::Misconfigured, E::IssuerUnavailable]),
         Route::SignOut => row.gives_nothing("The browser deletes the cookie."),
-        Route::Chat => row.streams().gives::<MessageQueue>(202).refuses_turns().refuses(&[
-            E::MessageNotFound,
-            E::AgentNotFound,
-            E::WorkflowNotFound,
-            E::WorkflowRunning,
-            E::StaleRequestSeq,
-            E::QueueFull,
-            E::MessageRemoved,
-        ]),
-        Route::AiSdkChat => row.streams_in_a_dialect().refuses_turns().refuses(&[E::NotWaiting]),
+        Route::Chat => row
+            .takes(json!({ "content": "What is 17 * 23?" }))
+            .streams()
+            .gives::<MessageQueue>(202)
+            .refuses_turns()
+            .refuses(&[
+                E::MessageNotFound,
+                E::AgentNotFound,
+                E::WorkflowNotFound,
+                E::WorkflowRunning,
+                E::StaleRequestSeq,
+                E::QueueFull,
+                E::MessageRemoved,
+            ]),
+        Route::AiSdkChat => row
+            .takes(json!({
+                "id": "a-chat",
+                "messages": [
+                    { "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "What is 17 * 23?" }] },
+                ],
+            }))
+            .streams_in_a_dialect()
+            .refuses_turns()
+            .refuses(&[E::NotWaiting]),
         Route::AiSdkStream { .. } => row
             .in_thread()
             .streams_in_a_dialect()
             .gives_nothing("No turn runs.")
             .refuses(&[E::TooManyStreams, E::TurnOnHold]),
         Route::AiSdkCancel { .. } => row.in_thread().gives::<Cancelled>(200),
-        Route::OpenAiModels => row.gives::<Value>(200),
-        Route::ChatCompletion | Route::CreateResponse => {
-            row.answers_in_a_dialect().refuses_turns().refuses(&[E::NotWaiting, E::MessageNotFound])
+        Route::OpenAiModels => row.gives::<Map<String, Value>>(200),
+        Route::ChatCompletion => row
+            .takes(json!({
+                "model": "espalier", "messages": [{ "role": "user", "content": "What is 17 * 23?" }], "stream": true,
+            }))
+            .answers_of_openai(),
+        Route::CreateResponse => {
+            row.takes(json!({ "model": "espalier", "input": "What is 17 * 23?" })).answers_of_openai()
         }
         Route::Response { .. } => row
             .in_thread()
@@ -70,14 +91,15 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]),
         Route::CancelResponse { .. } => row
             .in_thread()
-            .gives::<Value>(200)
+            .gives::<Map<String, Value>>(200)
             .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]),
         Route::Mcp => row
+            .takes(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }))
             .answers(200, "The response, or its events as they come.", Some(Content::ForeignJson))
             .answers(202, "A notification was taken.", None)
             .refuses(&[E::RouteNotFound]),
         Route::ProtectedResource | Route::ProtectedMcp => {
-            row.gives::<Value>(200).refuses(&[E::RouteNotFound])
+            row.gives::<Map<String, Value>>(200).refuses(&[E::RouteNotFound])
         }
         Route::Models => row.gives::<ModelList<'_>>(200),
         Route::Threads => row
@@ -85,9 +107,11 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .query(wanted("The text to search titles and messages for; ASCII letters match in either case."))
             .gives::<ThreadList>(200),
         Route::Thread { .. } => row.in_thread().gives::<ThreadDetail>(200),
-        Route::ChangeThread { .. } => {
-            row.in_thread().gives::<ThreadDetail>(200).refuses(&[E::TurnInProgress, E::TooManyPins])
-        }
+        Route::ChangeThread { .. } => row
+            .in_thread()
+            .takes(json!({ "title": "Multiplication" }))
+            .gives::<ThreadDetail>(200)
+            .refuses(&[E::TurnInProgress, E::TooManyPins]),
         Route::DeleteThread { .. } => row.in_thread().gives_nothing("It is deleted."),
         Route::Messages { .. } => row.in_thread().pages().query(versions()).gives::<MessageList>(200),
         Route::Sent { .. } => row.in_thread().gives::<SentContent>(200).refuses(&[E::MessageNotFound]),
@@ -102,28 +126,38 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .with_header(204, "Retry-After", retry_after())
             .refuses(&[E::TooManyStreams, E::TurnOnHold]),
         Route::Cancel { .. } => row.in_thread().gives::<Cancelled>(200),
-        Route::ToolResults { .. } | Route::Approval { .. } => {
-            row.in_thread().gives::<Taken>(200).refuses(&[E::NotWaiting, E::TurnOnHold])
+        Route::ToolResults { .. } => {
+            row.takes(json!({ "tool_call_id": "call_a596e3befdf038de_0.0", "result": "Opened." })).answers_a_call()
         }
+        Route::Approval { .. } => row.takes(json!({ "decision": "approve" })).answers_a_call(),
         Route::Approvals { .. } => row.in_thread().gives::<ApprovalList>(200),
         Route::WithdrawApproval { .. } => row.in_thread().gives_nothing("It is withdrawn."),
         Route::Hooks { .. } => row.in_thread().gives::<HookList>(200),
-        Route::PutHook { .. } => {
-            row.in_thread().gives::<Hook>(200).refuses(&[E::InvalidRequest, E::TooManyHooks])
-        }
+        Route::PutHook { .. } => row
+            .in_thread()
+            .takes(json!({ "builtin": "loop_guard", "options": { "times": 3 } }))
+            .gives::<Hook>(200)
+            .refuses(&[E::InvalidRequest, E::TooManyHooks]),
         Route::DeleteHook { .. } => row.in_thread().gives_nothing("It is gone.").refuses(&[E::InvalidRequest]),
-        Route::Queue { .. } | Route::HoldQueue { .. } => row.in_thread().gives::<MessageQueue>(200),
-        Route::EditQueued { .. } => {
-            row.in_thread().gives::<MessageQueue>(200).refuses(&[E::QueuedMessageNotFound, E::MessageBegun])
+        Route::Queue { .. } => row.in_thread().gives::<MessageQueue>(200),
+        Route::HoldQueue { .. } => {
+            row.in_thread().takes(json!({ "held": true })).gives::<MessageQueue>(200)
         }
+        Route::EditQueued { .. } => row
+            .in_thread()
+            .takes(json!({ "content": "What is 17 * 24?" }))
+            .gives::<MessageQueue>(200)
+            .refuses(&[E::QueuedMessageNotFound, E::MessageBegun]),
         Route::RemoveQueued { .. } => row
             .in_thread()
             .gives_nothing("It is out of the queue.")
             .refuses(&[E::QueuedMessageNotFound, E::MessageBegun]),
         Route::Agents { .. } => row.in_thread().gives::<AgentList>(200),
-        Route::RestoreAgent { .. } => {
-            row.in_thread().gives::<AgentList>(200).refuses(&[E::AgentExists, E::TurnInProgress])
-        }
+        Route::RestoreAgent { .. } => row
+            .in_thread()
+            .takes(json!({ "name": "critic", "instructions": "Find the weakest argument." }))
+            .gives::<AgentList>(200)
+            .refuses(&[E::AgentExists, E::TurnInProgress]),
         Route::AgentRounds { .. } => {
             row.in_thread().query(cursor()).gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
         }
@@ -133,7 +167,9 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         }
         Route::Usage => row.query(days()).gives::<UsageList>(200),
         Route::Keys => row.gives::<KeyList>(200),
-        Route::MintKey => row.gives::<MintedKey>(201),
+        Route::MintKey => {
+            row.takes(json!({ "name": "Ada's laptop", "scopes": ["read", "write"] })).gives::<MintedKey>(201)
+        }
         Route::RevokeKey { .. } => row.gives_nothing("It is revoked.").refuses(&[E::KeyNotFound]),
         #[cfg(feature = "files")]
         Route::Files(route) => files::contract(route, row),
@@ -148,55 +184,63 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
     }
 }
 
+/// An id of the examples.
+const ID: &str = "8e13dae3-8b2b-85e9-b5cf-a30994b94875";
+
 /// A parameter of a path, by the name that the table gives it.
 fn path_parameter(name: &str) -> Parameter {
-    let id = |what: &str| Parameter::path(name, what, json!({ "type": "string", "format": "uuid" }));
+    let id = |what: &str| {
+        Parameter::path(name, what, json!({ "type": "string", "format": "uuid" })).such_as(json!(ID))
+    };
+    let text = |what: &str, example: &str| {
+        Parameter::path(name, what, json!({ "type": "string" })).such_as(json!(example))
+    };
     match name {
         "id" => id("The thread's id."),
         "message" => id("The message's id."),
         "chat" => {
-            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 256 });
-            Parameter::path(name, "The client's own id of the chat.", schema)
+            let schema = json!({ "type": "string", "minLength": 1, "maxLength": MAX_CHAT_ID });
+            Parameter::path(name, "The client's own id of the chat.", schema).such_as(json!("a-chat"))
         }
         "response" => {
             let schema = json!({ "type": "string", "pattern": "^resp_[0-9a-f]{64}[0-9]{1,9}$" });
-            Parameter::path(name, "The response's id.", schema)
+            let example = json!(format!("resp_{}0", "0123456789abcdef".repeat(4)));
+            Parameter::path(name, "The response's id.", schema).such_as(example)
         }
         "turn" => id("The turn's id."),
         "memory" => id("The memory's id."),
         "collection" => id("The collection's id."),
         // A collection's, which is a UUID, or a project's.
-        "document" => Parameter::path(name, "The document's id.", json!({ "type": "string" })),
+        "document" => text("The document's id.", ID),
         "workspace" => {
             let schema =
                 json!({ "type": "string", "maxLength": MAX_WORKSPACE_NAME, "pattern": WORKSPACE_NAME });
-            Parameter::path(name, "The workspace's name.", schema)
+            Parameter::path(name, "The workspace's name.", schema).such_as(json!("notes"))
         }
-        "approval" => Parameter::path(
-            name,
-            "The `approval_id` of the request; to withdraw an approval, its tool.",
-            json!({ "type": "string" }),
-        ),
+        "approval" => {
+            text("The `approval_id` of the request; to withdraw an approval, its tool.", "write_file")
+        }
         "hook" => {
             let schema = json!({ "type": "string", "maxLength": MAX_HOOK_NAME, "pattern": HOOK_NAME });
-            Parameter::path(name, "The hook's name.", schema)
+            Parameter::path(name, "The hook's name.", schema).such_as(json!("guard"))
         }
         "agent" => {
             let schema = json!({ "type": "string", "minLength": 1, "maxLength": 32 });
-            Parameter::path(name, "The agent's name.", schema)
+            Parameter::path(name, "The agent's name.", schema).such_as(json!("critic"))
         }
         "workflow" => {
             let schema =
                 json!({ "type": "string", "maxLength": MAX_WORKFLOW_ID, "pattern": "^[a-z0-9][a-z0-9_-]*$" });
-            Parameter::path(name, "The workflow's id, chosen by its user.", schema)
+            Parameter::path(name, "The workflow's id, chosen by its user.", schema).such_as(json!("release"))
         }
         "session" => id("The session's id."),
-        "project" => Parameter::path(name, "The project's id.", json!({ "type": "string" })),
-        "task" => Parameter::path(name, "The task's id.", json!({ "type": "string" })),
-        "prefix" => Parameter::path(name, "The key's `prefix`.", json!({ "type": "string" })),
+        "project" => text("The project's id.", ID),
+        "task" => text("The task's id.", ID),
+        "prefix" => text("The key's `prefix`.", "0123456789ab"),
         "path" => {
             let what = "The file's path in the workspace, percent-encoded but for its slashes.";
-            Parameter::path(name, what, json!({ "type": "string", "minLength": 1, "maxLength": 512 }))
+            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 512 });
+            Parameter::path(name, what, schema).such_as(json!("notes.md"))
         }
         other => panic!("describe the path's parameter {other} here"),
     }
@@ -204,11 +248,12 @@ fn path_parameter(name: &str) -> Parameter {
 
 fn wanted(what: &str) -> Parameter {
     Parameter::new("q", what, json!({ "type": "string", "maxLength": MAX_WANTED_CHARS }))
+        .such_as(json!("hello"))
 }
 
 fn limit(what: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 50 });
-    Parameter::new("limit", what, schema)
+    Parameter::new("limit", what, schema).such_as(json!(20))
 }
 
 fn cursor() -> Parameter {
@@ -218,16 +263,17 @@ fn cursor() -> Parameter {
 fn versions() -> Parameter {
     let schema = json!({ "type": "string", "enum": ["all", ""] });
     let what = "`all`: the messages beside the path as well. Empty is the same as none.";
-    Parameter::new("versions", what, schema)
+    Parameter::new("versions", what, schema).such_as(json!("all"))
 }
 
 fn days() -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": 90, "default": 30 });
-    Parameter::new("days", "The number of days, including today.", schema)
+    Parameter::new("days", "The number of days, including today.", schema).such_as(json!(7))
 }
 
 fn after() -> Parameter {
     Parameter::new("after", "The number of the last event that the client has.", event_number())
+        .such_as(json!(2))
 }
 
 fn last_event_id() -> Parameter {
@@ -262,6 +308,18 @@ impl Contract {
     /// A route of a thread's object.
     fn in_thread(self) -> Self {
         self.refuses(&[ErrorCode::ThreadNotFound, ErrorCode::ObjectTooNew, ErrorCode::VersionsDiffer])
+    }
+
+    /// An answer to a call that waits for somebody outside.
+    fn answers_a_call(self) -> Self {
+        self.in_thread().gives::<Taken>(200).refuses(&[ErrorCode::NotWaiting, ErrorCode::TurnOnHold])
+    }
+
+    /// A turn for OpenAI's clients.
+    fn answers_of_openai(self) -> Self {
+        self.answers_in_a_dialect()
+            .refuses_turns()
+            .refuses(&[ErrorCode::NotWaiting, ErrorCode::MessageNotFound])
     }
 
     /// A list that comes in pages.

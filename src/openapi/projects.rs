@@ -1,5 +1,6 @@
 //! The answers of the routes of projects.
 
+use serde_json::{Value, json};
 use wire::protocol::{
     DocumentDetail, ErrorCode, ProjectDetail, ProjectEntry, ProjectList, ProjectTask, TemplateList,
 };
@@ -13,10 +14,17 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Templates => row.gives::<TemplateList>(200),
         Route::Projects => row.gives::<ProjectList>(200),
         Route::Project { .. } => row.of_project().gives::<ProjectDetail>(200),
-        Route::ChangeProject { .. } => row.of_project().changes().gives::<ProjectEntry>(200),
-        Route::ChangeTask { .. } => row.of_project().changes().gives::<ProjectTask>(200),
+        Route::ChangeProject { .. } => {
+            row.of_project().changes(json!({ "description": "Roses and herbs." })).gives::<ProjectEntry>(200)
+        }
+        Route::ChangeTask { .. } => row
+            .of_project()
+            .changes(json!({ "notes": "Ask the neighbours first." }))
+            .gives::<ProjectTask>(200),
         Route::ProjectDocument { .. } => row.of_project().gives::<DocumentDetail>(200),
-        Route::ChangeProjectDocument { .. } => row.of_project().changes().gives::<DocumentDetail>(200),
+        Route::ChangeProjectDocument { .. } => {
+            row.of_project().changes(json!({ "content": "# Roses\n" })).gives::<DocumentDetail>(200)
+        }
         Route::DeleteProject { .. } | Route::DeleteTask { .. } | Route::DeleteProjectDocument { .. } => {
             row.of_project().gives_nothing("It is deleted.")
         }
@@ -29,8 +37,8 @@ impl Contract {
         self.refuses(&[ErrorCode::ProjectNotFound])
     }
 
-    /// A route that changes it.
-    fn changes(self) -> Self {
-        self.refuses(&[ErrorCode::ProjectConflict])
+    /// A route that changes it, for example so.
+    fn changes(self, example: Value) -> Self {
+        self.takes(example).refuses(&[ErrorCode::ProjectConflict])
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::document::document;
 use crate::router;
@@ -43,6 +43,30 @@ fn every_operation_has_a_summary_and_a_name_of_its_own() {
             named.filter(|parameter| parameter["in"] == "path").map(|parameter| parameter["name"].as_str());
         let in_path = path.split('{').skip(1).map(|piece| piece.split('}').next());
         assert_eq!(named.collect::<Vec<_>>(), in_path.collect::<Vec<_>>(), "{method} {path}");
+    }
+}
+
+#[test]
+fn every_operation_has_an_example_that_its_schema_allows() {
+    let document = document();
+    for (method, path, operation) in operations(&document) {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let required = |parameter: &Value| parameter["required"] == true;
+        let bodies = operation["requestBody"]["content"].as_object().into_iter().flat_map(Map::values);
+        let taken = parameters.map(|parameter| (parameter, required(parameter)));
+        for (taken, is_needed) in taken.chain(bodies.map(|body| (body, true))) {
+            let Some(example) = taken.get("example").filter(|example| !example.is_null()) else {
+                assert!(!is_needed, "{method} {path} has no example of {taken}");
+                continue;
+            };
+            // The bytes of a file have no schema.
+            let Some(schema) = taken.get("schema") else { continue };
+            let schema = json!({ "allOf": [schema], "components": document["components"] });
+            let schema = jsonschema::validator_for(&schema).unwrap();
+            let problems: Vec<String> =
+                schema.iter_errors(example).map(|problem| problem.to_string()).collect();
+            assert_eq!(problems, Vec::<String>::new(), "{method} {path}: {example}");
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub const MAX_CHAT_ID: usize = 1_024;
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ChatBody<'a> {
     /// The client's own id of the chat: any text.
-    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = 256)))]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_CHAT_ID)))]
     id: String,
     /// The chat. The newest message counts, and the service has the ones before it.
     #[serde(borrow)]

@@ -89,6 +89,14 @@ impl Body<'_> {
         }
     }
 
+    fn object(&self, name: &str) -> Result<Value, ApiError> {
+        match self.get(name) {
+            None => Ok(Value::Null),
+            Some(object) if object.is_object() => Ok(object),
+            Some(_) => Err(ApiError::field(name, "expected an object")),
+        }
+    }
+
     /// Refuses what an agent cannot do, and the client would miss.
     fn check(&self) -> Result<(), ApiError> {
         let refused = |name: &str, detail: &str| Err(ApiError::field(name, detail));
@@ -184,8 +192,7 @@ impl Sent {
     pub fn parse(body: &[u8], api: OpenAiApi) -> Result<Sent, ApiError> {
         let body = Body { members: read_body(body)?, api };
         body.check()?;
-        let metadata = body.get("metadata").unwrap_or_default();
-        let thread = at(&metadata, "thread_id").as_str().map(str::to_owned);
+        let thread = at(&body.object("metadata")?, "thread_id").as_str().map(str::to_owned);
         if thread.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_THREAD) {
             let detail = format!("the name of a thread has 1 to {MAX_THREAD} bytes");
             return Err(ApiError::field("metadata.thread_id", detail));
@@ -196,7 +203,7 @@ impl Sent {
             (false, true) => AnswerForm::Now,
             (false, false) => AnswerForm::Whole,
         };
-        let usage = body.get("stream_options").is_some_and(|options| *at(&options, "include_usage") == true);
+        let usage = *at(&body.object("stream_options")?, "include_usage") == true;
         let mut how = OpenAi { api, form, usage, background, segment: 0, after: None };
         let mut ignored = body.ignored();
         let (wants, has_instructions) = body.wants()?;

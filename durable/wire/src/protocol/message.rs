@@ -50,12 +50,11 @@ pub struct Cancelled {
     pub turn_id: Option<String>,
 }
 
-/// The outcome of a cancel.
+/// The outcome of a cancel: the thread is idle now, whether or not a turn ran before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CancelStatus {
-    /// The thread is idle now, whether or not a turn ran before.
     #[default]
     Ok,
 }

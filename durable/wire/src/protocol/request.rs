@@ -44,7 +44,11 @@ fn unsaid() -> Content {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "openapi", schemars(extend("anyOf" = [{"required": ["content"]}, {"required": ["continue"]}])))]
+// An `anyOf` beside the properties would be another type to generators of types.
+#[cfg_attr(
+    feature = "openapi",
+    schemars(extend("allOf" = [{"anyOf": [{"required": ["content"]}, {"required": ["continue"]}]}]))
+)]
 pub struct ChatRequest {
     /// The user's message. A request that continues a turn has none.
     #[serde(default = "unsaid")]

@@ -199,6 +199,8 @@ fn a_refusal_names_its_member() {
         ("response_format", json!({ "type": "json_object" }), "response_format"),
         ("stream", json!("yes"), "stream"),
         ("model", json!(7), "model"),
+        ("stream_options", json!([true]), "stream_options"),
+        ("metadata", json!(["mine"]), "metadata"),
         ("metadata", json!({ "thread_id": "" }), "metadata.thread_id"),
         ("metadata", json!({ "thread_id": "x".repeat(1_025) }), "metadata.thread_id"),
         ("tools", json!({}), "tools"),
