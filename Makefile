@@ -173,7 +173,7 @@ $(NAMED): $(WORKER)
 figures: $(WORKER) $(NPM) ## fail if the upload or the rows that a turn writes grew above what is recorded
 	@$(TOOLS) node tests/bench/figures.mjs
 
-bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput, CPU, rows and cost beside three floors (ARGS="--help")
+bench: $(WORKER) $(NAMED) $(NPM) ## size, cold start, latency, throughput, CPU, rows and cost beside three floors, and the dialects (ARGS="--help")
 	@$(TOOLS) node tests/bench/run.mjs $(ARGS)
 
 scale: $(NPM) ## docs/scale.md: load, cost and limits from 1,000 to 100 million turns a day (ARGS="--write", "--figures FILE")

@@ -2,6 +2,7 @@
 // machine with the measured Worker.
 
 import http from "node:http";
+import { DIALECTS, chatWith } from "./dialects.mjs";
 import { OURS } from "./workers.mjs";
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
@@ -59,13 +60,17 @@ const WIRES = {
 
 export async function turn(worker, scenario, threadId) {
   const { name, tools, words, replies } = scenario;
-  const { path, ran, done } = WIRES[worker.name];
+  const { path, ran, done, headers, body } = WIRES[worker.name] ?? DIALECTS[worker.name];
+  const content = `bench:${name}`;
+  const chat = body && chatWith(worker.name, threadId, content);
   // `replies` is for the pipe, which cannot know when to stop; the others ignore it.
-  const body = { thread_id: threadId, content: `bench:${name}`, replies };
-  const answer = await post(worker.url + path, body, worker.credentials);
+  const sent = chat ? body(threadId, chat) : { thread_id: threadId, content, replies };
+  const answer = await post(worker.url + path, sent, { ...worker.credentials, ...headers });
 
-  // A turn that went wrong must not count as a fast one.
-  const said = (answer.text.match(/word\d+ /g) ?? []).length;
+  // A turn that went wrong must not count as a fast one. Some dialects tell a text again as a whole.
+  const text = new Set(answer.text.match(/word\d+ /g));
+  const said = text.size;
+  chat?.push({ role: "assistant", text: [...text].join("") });
   const last = answer.text.trimEnd().split("\n\n").at(-1);
   const calls = ran ? (answer.text.match(ran) ?? []).length : tools;
   if (answer.status !== 200 || !done.test(last) || said !== words || calls !== tools) {

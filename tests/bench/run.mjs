@@ -3,16 +3,19 @@
 // because V8 optimises what runs often. Rounds are interleaved, so that whatever else the machine does meets all of them
 // alike; a ratio is taken within a round, and its spread is the lowest and the highest round.
 
-import { spawn, fork } from "node:child_process";
+import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { session, turn } from "./client.mjs";
 import { countTurns, medianCounts, storedByTurn } from "./counts.mjs";
+import { DIALECTS, REACH } from "./dialects.mjs";
 import { costOfMillion } from "./prices.mjs";
+import { fixed, kilobytes, least, median, most, spread, table } from "./print.mjs";
 import { MINUTE, SCENARIOS } from "./scenarios.mjs";
 import { codeByCrate, sizes } from "./size.mjs";
+import { countSyncs } from "./syncs.mjs";
 import { cpuMs, migrate, startWorker, timeToFirstAnswer } from "./workers.mjs";
 
 const { values: options } = parseArgs({
@@ -26,6 +29,8 @@ const { values: options } = parseArgs({
     "size-only": { type: "boolean" },
     "floors-only": { type: "boolean" },
     "counts-only": { type: "boolean" },
+    "dialects-only": { type: "boolean" },
+    only: { type: "string", default: "" },
     json: { type: "string", default: "target/bench.json" },
   },
 });
@@ -39,6 +44,8 @@ if (options.help) {
   --size-only     sizes, and no runs
   --floors-only   without Espalier
   --counts-only   what a turn asks of the platform, and no times
+  --dialects-only the CPU of a turn over each dialect, and nothing else
+  --only NAMES    with it: these scenarios, with commas ("direct/16,parallel/1")
   --json FILE     where the figures go as JSON (target/bench.json)`);
   process.exit();
 }
@@ -51,22 +58,6 @@ const DIRECTORY = ".wrangler/bench";
 
 /** The figures of this run, as they are written. */
 const figures = {};
-
-const median = (values) => {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-};
-const least = (values) => Math.min(...values);
-const most = (values) => Math.max(...values);
-const fixed = (value, digits = 2) => (Number.isFinite(value) ? value.toFixed(digits) : "–");
-const kilobytes = (bytes) => `${fixed(bytes / 1000, 1)} kB`;
-
-function table(rows) {
-  const widths = rows[0].map((_, i) => Math.max(...rows.map((row) => row[i].length)));
-  const line = (row) => row.map((cell, i) => (i ? cell.padStart(widths[i]) : cell.padEnd(widths[i]))).join("  ");
-  console.log(rows.map((row) => `  ${line(row).trimEnd()}`).join("\n"));
-}
 
 // ---- size ----
 
@@ -108,7 +99,10 @@ let run = 0;
 async function start(name, llm) {
   const directory = `${DIRECTORY}/${name}-${run++}`;
   mkdirSync(directory, { recursive: true });
-  return startWorker(name, llm.port, directory);
+  const worker = await startWorker(name, llm.port, directory);
+  await migrate(worker);
+  worker.credentials = await session(worker);
+  return worker;
 }
 
 // ---- cold start ----
@@ -155,8 +149,6 @@ async function firstTurns(llm) {
   };
   for (let round = 0; round < Number(options.rounds); round++) {
     const worker = await start(NAMES[0], llm);
-    await migrate(worker);
-    worker.credentials = await session(worker);
     seen.process.push(await timed(worker, crypto.randomUUID()));
     for (let i = 0; i < 12; i++) {
       const thread = crypto.randomUUID();
@@ -217,7 +209,7 @@ async function batch(worker, scenario, concurrency) {
   };
 }
 
-async function measure(workers, scenario, concurrency) {
+async function rounds(workers, scenario, concurrency) {
   const seen = new Map(workers.map(({ name }) => [name, []]));
   for (let round = 0; round < Number(options.rounds); round++) {
     // Another one goes first each time.
@@ -226,6 +218,11 @@ async function measure(workers, scenario, concurrency) {
       seen.get(worker.name).push(await batch(worker, scenario, concurrency));
     }
   }
+  return seen;
+}
+
+async function measure(workers, scenario, concurrency) {
+  const seen = await rounds(workers, scenario, concurrency);
   const name = `${scenario.name}/${concurrency}`;
   figures.turns ??= {};
   figures.turns[name] = Object.fromEntries(
@@ -238,8 +235,7 @@ async function measure(workers, scenario, concurrency) {
   const of = (name, field) => seen.get(name).map((round) => round[field]);
   const ratio = (name, field) => {
     if (name === NAMES[0]) return "";
-    const ratios = of(name, field).map((value, round) => first[round][field] / value);
-    return `${fixed(median(ratios))}× (${fixed(least(ratios))}–${fixed(most(ratios))})`;
+    return spread(of(name, field).map((value, round) => first[round][field] / value));
   };
   console.log(`\n${scenario.title}; ${concurrency} at a time. Ratios: ${NAMES[0]} to that floor, in brackets lowest and highest round`);
   table([
@@ -258,11 +254,39 @@ async function measure(workers, scenario, concurrency) {
   ]);
 }
 
+// ---- dialects ----
+
+// The same turns over each dialect and over the native wire, in one process.
+async function measureDialects(worker) {
+  const wires = [worker, ...Object.keys(DIALECTS).map((name) => ({ ...worker, name }))];
+  const wanted = ({ name }, concurrency) => !options.only || options.only.split(",").includes(`${name}/${concurrency}`);
+  const scenarios = SCENARIOS.filter((scenario) => wanted(scenario, 1) || wanted(scenario, 16));
+  await warm(wires, scenarios);
+  figures.dialects = {};
+  for (const scenario of scenarios) {
+    for (const concurrency of [1, 16].filter((concurrency) => wanted(scenario, concurrency))) {
+      const name = `${scenario.name}/${concurrency}`;
+      const seen = await rounds(wires, scenario, concurrency);
+      const native = seen.get(worker.name);
+      const ratios = (name) => seen.get(name).map(({ cpu }, round) => cpu / native[round].cpu);
+      figures.dialects[name] = Object.fromEntries(wires.map(({ name }) => [name, median(ratios(name))]));
+      console.log(`\n${scenario.title}; ${concurrency} at a time. CPU of a turn, ms, and to the native wire (reach ${REACH})`);
+      table(
+        wires.map(({ name }, at) => [
+          at ? name : "native",
+          fixed(median(seen.get(name).map(({ cpu }) => cpu))),
+          ...(at ? [spread(ratios(name)), median(ratios(name)) > REACH ? "beyond" : ""] : ["", ""]),
+        ]),
+      );
+    }
+  }
+}
+
 // ---- warming ----
 
 // V8 optimises a function after it has run often, so a fresh process costs 10 to 15 % more than one that has served.
-async function warm(workers) {
-  for (const scenario of SCENARIOS) {
+async function warm(workers, scenarios = SCENARIOS) {
+  for (const scenario of scenarios) {
     for (const worker of workers) {
       const threads = Array.from({ length: 16 }, () => crypto.randomUUID());
       for (let i = 0; i < WARMING_TURNS; i++) await Promise.all(threads.map((thread) => turn(worker, scenario, thread)));
@@ -274,8 +298,6 @@ async function warm(workers) {
 
 async function printCounts(llm) {
   const worker = await start("counted", llm);
-  await migrate(worker);
-  worker.credentials = await session(worker);
   figures.counts = {};
   for (const scenario of SCENARIOS) {
     figures.counts[scenario.name] = medianCounts(await countTurns(worker, scenario, 3));
@@ -321,34 +343,9 @@ async function printCounts(llm) {
   ]);
 }
 
-// ---- fsync ----
-
-async function countSyncs(workers) {
-  console.log("\nfsync and fdatasync per turn (one thread, its second turn and later; D1's are in it)");
-  const rows = [["", ...SCENARIOS.map(({ name }) => name)]];
-  for (const worker of workers.filter(({ name }) => name !== "pipe")) {
-    const row = [worker.name];
-    for (const scenario of SCENARIOS) {
-      const thread = crypto.randomUUID();
-      await turn(worker, scenario, thread);
-      const strace = spawn("strace", ["-f", "-e", "trace=fsync,fdatasync", "-p", String(worker.pid)]);
-      let text = "";
-      strace.stderr.on("data", (bytes) => (text += bytes));
-      await Promise.race([once(strace, "error"), once(strace.stderr, "data")]);
-      const turns = 8;
-      for (let i = 0; i < turns; i++) await turn(worker, scenario, thread);
-      strace.kill("SIGINT");
-      await once(strace, "close");
-      row.push(fixed((text.match(/(?:fsync|fdatasync)\(/g) ?? []).length / turns, 1));
-    }
-    rows.push(row);
-  }
-  table(rows);
-}
-
 // ---- the whole ----
 
-if (!options["floors-only"]) printSizes();
+if (!options["floors-only"] && !options["dialects-only"]) printSizes();
 if (options["size-only"]) process.exit();
 
 // Deletes the state of a run that was cut off.
@@ -356,19 +353,21 @@ rmSync(DIRECTORY, { recursive: true, force: true });
 const llm = await startLlm();
 try {
   console.log(`\n${cpus().length} × ${cpus()[0].model.trim()}, ${process.platform}, Node ${process.version}`);
+  if (options["dialects-only"]) {
+    const worker = await start(NAMES[0], llm);
+    await measureDialects(worker);
+    await worker.miniflare.dispose();
+    await end();
+  }
   if (!options["floors-only"]) await printCounts(llm);
   if (options["counts-only"]) await end();
   await coldStart();
   if (!options["floors-only"]) await firstTurns(llm);
   const workers = [];
-  for (const name of options["floors-only"] ? NAMES : [...NAMES, "recording"]) {
-    const worker = await start(name, llm);
-    await migrate(worker);
-    worker.credentials = await session(worker);
-    workers.push(worker);
-  }
+  for (const name of options["floors-only"] ? NAMES : [...NAMES, "recording"]) workers.push(await start(name, llm));
   await warm(workers);
   for (const scenario of SCENARIOS) for (const concurrency of [1, 16]) await measure(workers, scenario, concurrency);
+  if (!options["floors-only"]) await measureDialects(workers[0]);
   if (options.fsync) await countSyncs(workers);
   await Promise.all(workers.map(({ miniflare }) => miniflare.dispose()));
   await end();
