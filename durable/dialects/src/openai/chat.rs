@@ -1,6 +1,7 @@
 //! Chat Completions: an answer is one message. The calls that the service carries out have no form in it, and no event
 //! takes text back.
 
+use serde::Serialize;
 use serde_json::{Error, Value};
 
 use super::encoder::{Asked, Form, Piece, Turn};
@@ -8,9 +9,41 @@ use super::{CALL, COMPLETION, error};
 use crate::given::{object, with};
 use wire::protocol::{AnswerForm, ChunkKind, FinishReason};
 
+/// The object that a frame of a stream is.
+const CHUNK: &str = "chat.completion.chunk";
+
+/// The frame of a piece of text. Nearly all frames are such ones, so it is no `Value`, which costs several times the CPU. The
+/// members stand as in the other frames.
+#[derive(Serialize)]
+struct Delta<'a> {
+    choices: [Choice<'a>; 1],
+    created: u64,
+    id: &'a str,
+    model: &'a str,
+    object: &'a str,
+    usage: (),
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    delta: Said<'a>,
+    finish_reason: (),
+    index: u32,
+    logprobs: (),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Said<'a> {
+    Content(&'a str),
+    ReasoningContent(&'a str),
+}
+
 /// The text of the answer.
 #[derive(Default)]
 pub struct Chat {
+    /// The id of the answer.
+    id: String,
     /// The text of the earlier model calls. A stream needs only to know whether there is one.
     before: String,
     /// The model call that writes, and its text.
@@ -66,7 +99,13 @@ impl Chat {
             };
             &*told
         };
-        if content.is_empty() { Ok(()) } else { delta(turn, "content", content, out) }
+        if content.is_empty() { Ok(()) } else { self.delta(turn, Said::Content(content), out) }
+    }
+
+    fn delta(&self, turn: &Turn, delta: Said<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+        let choices = [Choice { delta, finish_reason: (), index: 0, logprobs: () }];
+        let (object, created, id, model) = (CHUNK, turn.created, &*self.id, &*turn.model);
+        frame(&Delta { choices, created, id, model, object, usage: () }, out)
     }
 
     fn whole(&self, turn: &Turn, message: Value, finish: &str, out: &mut Vec<u8>) -> Result<(), Error> {
@@ -115,15 +154,13 @@ impl Chat {
             self.status = status;
             return serde_json::to_writer(out, &body);
         }
-        out.extend_from_slice(b"data: ");
-        serde_json::to_writer(&mut *out, &body)?;
-        out.extend_from_slice(b"\n\n");
-        Ok(())
+        frame(&body, out)
     }
 }
 
 impl Form for Chat {
     fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.id = turn.id(COMPLETION);
         match Self::is_whole(turn) {
             true => Ok(()),
             false => {
@@ -141,7 +178,8 @@ impl Form for Chat {
                 self.reasoning.push_str(content);
                 return Ok(());
             }
-            return if content.is_empty() { Ok(()) } else { delta(turn, "reasoning_content", content, out) };
+            let delta = Said::ReasoningContent(content);
+            return if content.is_empty() { Ok(()) } else { self.delta(turn, delta, out) };
         }
         let is_first = self.text.is_empty();
         self.text.push_str(content);
@@ -171,7 +209,7 @@ impl Form for Chat {
         let cut = std::mem::take(&mut self.cut);
         match cut.is_empty() || cut == self.text || self.text.is_empty() {
             true => Ok(()),
-            false => delta(turn, "content", &["\n\n", &self.text].concat(), out),
+            false => self.delta(turn, Said::Content(&["\n\n", &self.text].concat()), out),
         }
     }
 
@@ -265,10 +303,6 @@ fn usage(turn: &Turn) -> Value {
     }
 }
 
-fn delta(turn: &Turn, member: &str, content: &str, out: &mut Vec<u8>) -> Result<(), Error> {
-    chunk(turn, object! { member: content }, None, out)
-}
-
 fn chunk(turn: &Turn, delta: Value, finish: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
     let ends = finish.is_some() || delta.get("role").is_some();
     let choice = object! { "index": 0, "delta": delta, "logprobs": Value::Null, "finish_reason": finish };
@@ -284,7 +318,7 @@ fn write(
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
     let chunk = object! {
-        "id": turn.id(COMPLETION), "object": "chat.completion.chunk", "created": turn.created, "model": &*turn.model,
+        "id": turn.id(COMPLETION), "object": CHUNK, "created": turn.created, "model": &*turn.model,
         "choices": choices, "usage": usage,
     };
     let chunk = with(
@@ -295,8 +329,12 @@ fn write(
             Value::Null
         },
     );
+    frame(&chunk, out)
+}
+
+fn frame(data: &impl Serialize, out: &mut Vec<u8>) -> Result<(), Error> {
     out.extend_from_slice(b"data: ");
-    serde_json::to_writer(&mut *out, &chunk)?;
+    serde_json::to_writer(&mut *out, data)?;
     out.extend_from_slice(b"\n\n");
     Ok(())
 }

@@ -7,6 +7,7 @@ mod messages;
 mod request;
 mod responses;
 mod schema;
+mod text;
 
 use serde_json::Value;
 use wire::protocol::ApiError;

@@ -7,12 +7,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
 use serde_json::{Error, Value};
 
 use super::encoder::{Asked, Form, Piece, Turn};
+use super::text::Text;
 use super::{CALL, QUESTION, RESPONSE, SERVER, error};
 use crate::given::{at, object, with};
-use wire::protocol::{AnswerForm, ChunkKind, FinishReason};
+use wire::protocol::{AnswerForm, FinishReason};
 
 /// The members of an answer that are always the same.
 const ALWAYS: &str = r#"{"object": "response", "error": null, "incomplete_details": null, "instructions": null,
@@ -41,92 +43,29 @@ struct Item {
     model_call: String,
 }
 
-/// A text that is being written.
-struct Text {
-    part: String,
-    model_call: String,
-    kind: ChunkKind,
-    index: usize,
-    text: String,
-}
-
-impl Text {
-    fn id(&self) -> String {
-        let kind = if self.kind == ChunkKind::Text { "msg" } else { "rs" };
-        format!("{kind}_{}", self.part)
-    }
-
-    fn item(&self, status: &str) -> Value {
-        let id = self.id();
-        let content = if self.text.is_empty() { Vec::new() } else { vec![self.content()] };
-        match self.kind {
-            ChunkKind::Text => {
-                object! { "type": "message", "id": id, "role": "assistant", "status": status, "content": content }
-            }
-            ChunkKind::Reasoning => {
-                object! { "type": "reasoning", "id": id, "status": status, "summary": content }
-            }
-        }
-    }
-
-    fn content(&self) -> Value {
-        match self.kind {
-            ChunkKind::Text => {
-                let none = Vec::<Value>::new;
-                object! { "type": "output_text", "text": &*self.text, "annotations": none(), "logprobs": none() }
-            }
-            ChunkKind::Reasoning => object! { "type": "summary_text", "text": &*self.text },
-        }
-    }
-
-    /// The names of its events, and the member that numbers its part.
-    fn names(&self) -> [&'static str; 5] {
-        match self.kind {
-            ChunkKind::Text => [
-                "response.content_part.added",
-                "response.output_text.delta",
-                "response.output_text.done",
-                "response.content_part.done",
-                "content_index",
-            ],
-            ChunkKind::Reasoning => [
-                "response.reasoning_summary_part.added",
-                "response.reasoning_summary_text.delta",
-                "response.reasoning_summary_text.done",
-                "response.reasoning_summary_part.done",
-                "summary_index",
-            ],
-        }
-    }
-
-    fn data(&self, member: &str, value: Value) -> Value {
-        let [.., index] = self.names();
-        let data = object! { "item_id": self.id(), "output_index": self.index, index: 0, member: value };
-        match self.kind == ChunkKind::Text && member != "part" {
-            true => with(data, object! { "logprobs": Vec::<Value>::new() }),
-            false => data,
-        }
-    }
-}
-
 type Written = Result<(), Error>;
 
+fn frame(kind: &str, data: &impl Serialize, out: &mut Vec<u8>) -> Written {
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    serde_json::to_writer(&mut *out, data)?;
+    out.extend_from_slice(b"\n\n");
+    Ok(())
+}
+
 impl Responses {
-    /// Writes an event, unless the client has it, or gets no stream. It gets the last event in any case.
-    fn event(&mut self, turn: &Turn, kind: &str, data: Value, is_last: bool, out: &mut Vec<u8>) -> Written {
+    /// The number of the next event; none if the client has it, or gets no stream. It gets the last event in any case.
+    fn number(&mut self, turn: &Turn, is_last: bool) -> Option<u64> {
         let number = self.next.max(turn.seq.saturating_sub(turn.first).saturating_mul(SPACING));
         self.next = number + 1;
         let is_known = turn.how.after.is_some_and(|after| number <= after);
-        if turn.how.form != AnswerForm::Stream || (is_known && !is_last) {
-            return Ok(());
-        }
-        let data = with(data, object! { "type": kind, "sequence_number": number });
-        out.extend_from_slice(b"event: ");
-        out.extend_from_slice(kind.as_bytes());
-        out.extend_from_slice(b"\ndata: ");
-        serde_json::to_writer(&mut *out, &data)?;
-        out.extend_from_slice(b"\n\n");
-        Ok(())
+        Some(number).filter(|_| turn.how.form == AnswerForm::Stream && (is_last || !is_known))
+    }
+
+    fn event(&mut self, turn: &Turn, kind: &str, data: Value, is_last: bool, out: &mut Vec<u8>) -> Written {
+        let Some(number) = self.number(turn, is_last) else { return Ok(()) };
+        frame(kind, &with(data, object! { "type": kind, "sequence_number": number }), out)
     }
 
     fn tell(&mut self, turn: &Turn, kind: &str, data: Value, out: &mut Vec<u8>) -> Written {
@@ -271,8 +210,7 @@ impl Form for Responses {
             Some(open) => self.texts.remove(open),
             None if content.is_empty() => return Ok(()),
             None => {
-                let (part, of) = (part.to_owned(), model_call.to_owned());
-                let mut text = Text { part, model_call: of, kind, index: 0, text: String::new() };
+                let mut text = Text::new(part, model_call, kind);
                 text.index = self.add(turn, &text.item("in_progress"), model_call, out)?;
                 let [added, ..] = text.names();
                 self.tell(turn, added, text.data("part", text.content()), out)?;
@@ -281,8 +219,10 @@ impl Form for Responses {
         };
         if !content.is_empty() {
             text.text.push_str(content);
-            let [_, delta, ..] = text.names();
-            self.tell(turn, delta, text.data("delta", Value::from(content)), out)?;
+            if let Some(number) = self.number(turn, false) {
+                let delta = text.delta(content, number);
+                frame(delta.r#type, &delta, out)?;
+            }
         }
         if done {
             return self.close_text(turn, &text, "completed", out);
