@@ -124,7 +124,7 @@ contract: $(WORKER) $(PAGE) $(PYTHON) ## schemathesis against openapi.json: no 5
 
 browser: $(WORKER) $(PAGE) ## the page in a headless Chromium (ARGS="safety access")
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && \
-		E2E_LOGS=target/e2e/browser $(E2E) --instances main,closed,demo -- node tests/browser/page.mjs $(ARGS)
+		E2E_LOGS=target/e2e/browser $(E2E) --instances main,closed,demo,mcp -- node tests/browser/page.mjs $(ARGS)
 
 lighthouse: $(WORKER) $(PAGE) ## Lighthouse's marks for the page (fetches Lighthouse from npm)
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/lighthouse.mjs

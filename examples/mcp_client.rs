@@ -13,7 +13,8 @@ use std::error::Error;
 use std::rc::Rc;
 use std::time::Duration;
 
-use engine::ports::{Clock, ToolContext, ToolError};
+use engine::journal::{Answer, Asking};
+use engine::ports::{Clock, Given, Input, Tool, ToolContext, ToolError, ToolReply};
 use engine::versions::{Seen, Versions};
 use espalier_test_support::http::try_send;
 use features::mcp::config::McpServers;
@@ -25,7 +26,7 @@ use futures::{FutureExt, StreamExt};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use wire::http::{Http, HttpReply, HttpRequest, Method, Unreachable};
-use wire::protocol::{ContextKind, Owner};
+use wire::protocol::{ContextKind, FormQuestion, Owner};
 
 type Problem = Box<dyn Error>;
 
@@ -79,7 +80,7 @@ async fn run() -> Result<(), Problem> {
             .find(|call| call.get("name").and_then(Value::as_str) == offer.spec.mcp_tool.as_deref());
         let arguments =
             given.and_then(|call| call.get("arguments").cloned()).unwrap_or_else(|| arguments(&schema));
-        match tool.run(&arguments.to_string(), context).await {
+        match called(tool.as_ref(), &arguments.to_string(), context).await {
             Ok(result) => eprintln!("{}: {result}", offer.spec.name),
             Err(ToolError(error)) => return Err(format!("{}: {error}", offer.spec.name).into()),
         }
@@ -88,6 +89,27 @@ async fn run() -> Result<(), Problem> {
     // The connection ends its session in the background; this leaves it time to send the request.
     tokio::time::sleep(Duration::from_millis(100)).await;
     Ok(())
+}
+
+/// Calls a tool, and fills in each form that it asks for.
+async fn called(tool: &dyn Tool, arguments: &str, context: ToolContext) -> Result<String, ToolError> {
+    let mut given = None;
+    loop {
+        let input = Input { may_ask: true, given };
+        match tool.converse(arguments, context.clone(), input).await {
+            ToolReply::Ended(ended) => return ended,
+            ToolReply::Asks(asking) => given = Some(filled(*asking)),
+        }
+    }
+}
+
+/// A form with any answers that fit.
+fn filled(asking: Asking) -> Given {
+    let answer =
+        |question: &FormQuestion| (question.id.clone(), arguments(&Value::Object(question.schema.clone())));
+    let content: Map<String, Value> = asking.form.questions.iter().map(answer).collect();
+    let content = Value::Object(content).to_string();
+    Given { asking, answer: Answer::Result { content, is_error: false } }
 }
 
 /// A value for each property that a schema requires.

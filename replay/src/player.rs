@@ -213,8 +213,8 @@ impl<'r> Player<'r> {
                 Fact::Answered { on, answer, .. } => {
                     let Some(id) = self.script.id_of(&entry.at, *on) else { continue };
                     self.script.pass(entry.elapsed_ms);
-                    // A person decides on a limit as on a call.
-                    let on = if *on == Awaited::Limit { Awaited::Approval } else { *on };
+                    // A person decides on a limit and a form as on a call.
+                    let on = if *on == Awaited::Client { Awaited::Client } else { Awaited::Approval };
                     self.turn.answer(&id, on, answer.clone()).map_err(failed)?;
                     if self.has(&key) {
                         return Ok(Next::Happened);

@@ -8,7 +8,9 @@ use futures::stream::{self, LocalBoxStream};
 use futures::{FutureExt, StreamExt};
 
 use engine::journal::{Commit, Entry, Fact, ModelOutcome, TurnEnd};
-use engine::ports::{Clock, Heard, Log, LogError, Model, Ports, Tool, ToolContext, ToolError, Tools};
+use engine::ports::{
+    Clock, Heard, Input, Log, LogError, Model, Ports, Tool, ToolContext, ToolError, ToolReply, Tools,
+};
 use engine::profiles::Chain;
 use engine::toolbelt::ToolSpec;
 use wire::model::{Message, ModelError, ModelEvent, ModelRequest};
@@ -31,7 +33,7 @@ pub fn ports(script: &Rc<Script>, written: &Rc<Written>) -> Ports {
     let (script, written) = (Rc::clone(script), Rc::clone(written));
     Ports {
         model: Rc::new(Models(Rc::clone(&script), Rc::clone(&written))),
-        tools: Rc::new(Recorded(Rc::clone(&script))),
+        tools: Rc::new(Recorded(Rc::clone(&script), Rc::clone(&written))),
         clock: Rc::new(Hands(Rc::clone(&script))),
         agents: Rc::new(Kept::new(&script)),
         log: Rc::new(Journal(script, written)),
@@ -101,7 +103,7 @@ fn items(Course { retries, end }: Course) -> (Vec<Item>, bool) {
 }
 
 /// The tools of the turn: each of them gives its recorded results.
-struct Recorded(Rc<Script>);
+struct Recorded(Rc<Script>, Rc<Written>);
 
 impl Tools for Recorded {
     fn all(&self) -> &[Rc<dyn Tool>] {
@@ -109,13 +111,15 @@ impl Tools for Recorded {
     }
 
     fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
-        Some(Rc::new(RecordedTool { spec: spec.clone(), script: Rc::clone(&self.0) }))
+        let (script, written) = (Rc::clone(&self.0), Rc::clone(&self.1));
+        Some(Rc::new(RecordedTool { spec: spec.clone(), script, written }))
     }
 }
 
 struct RecordedTool {
     spec: ToolSpec,
     script: Rc<Script>,
+    written: Rc<Written>,
 }
 
 impl Tool for RecordedTool {
@@ -138,6 +142,26 @@ impl Tool for RecordedTool {
                 context.seen.saw(&path, version);
             }
             if end.is_error { Err(ToolError(end.content)) } else { Ok(end.content) }
+        }
+        .boxed_local()
+    }
+
+    /// Asks what the recorded call asked, form after form, and has its result then.
+    fn converse(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+        _: Input,
+    ) -> LocalBoxFuture<'static, ToolReply> {
+        let asked = self.written.entries.borrow();
+        let next = self.script.next_form(&context.operation_id, &asked);
+        let Some((key, asking)) = next else {
+            return self.run(arguments, context).map(ToolReply::Ended).boxed_local();
+        };
+        let script = Rc::clone(&self.script);
+        async move {
+            script.gate(&key).await;
+            ToolReply::Asks(asking)
         }
         .boxed_local()
     }

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 
 use futures::future::poll_fn;
 
-use engine::journal::{Entry, Fact, ModelOutcome, ToolEnd};
+use engine::journal::{Asking, Entry, Fact, ModelOutcome, ToolEnd};
 use engine::profiles::Limits;
 use wire::model::ModelError;
 use wire::protocol::{Awaited, Content};
@@ -120,6 +120,18 @@ impl Script {
         self.tools.get(call).filter(|(key, _)| !self.cut_off.contains(key)).cloned()
     }
 
+    /// The next form of a tool call that has written these entries, with the key of its entry.
+    pub fn next_form(&self, operation_id: &str, written: &[Entry]) -> Option<(String, Box<Asking>)> {
+        let call = operation_id.splitn(3, '_').nth(2)?;
+        let form = |entry: &&Entry| entry.at.strip_prefix(call).is_some_and(|rest| rest.starts_with('~'));
+        let forms = self.entries.iter().filter(form);
+        let mut left = forms.filter(|entry| !written.iter().any(|known| known.key() == entry.key()));
+        left.find_map(|entry| match &entry.fact {
+            Fact::Waiting { asking: Some(asking), .. } => Some((entry.key(), asking.clone())),
+            _ => None,
+        })
+    }
+
     /// The addresses of a search whose result is this text.
     pub fn addresses(&self, result: &str) -> Vec<String> {
         let ends = self.tools.values().map(|(_, end)| end);
@@ -131,7 +143,7 @@ impl Script {
     pub fn id_of(&self, at: &str, on: Awaited) -> Option<String> {
         let (begins, ends) = match on {
             Awaited::Client => ("call_", format!("_{at}")),
-            Awaited::Approval | Awaited::Limit => ("approval_", format!("_{at}")),
+            Awaited::Approval | Awaited::Limit | Awaited::Input => ("approval_", format!("_{at}")),
         };
         self.ids.borrow().iter().find(|id| id.starts_with(begins) && id.ends_with(&ends)).cloned()
     }

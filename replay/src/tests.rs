@@ -58,11 +58,13 @@ fn played_with(mut case: Case, cancel_at: Option<usize>, kill: Option<Kill>) -> 
         let ids = waiting(&case);
         case.say(None, |turn: &Turn| {
             for (on, id) in &ids {
-                let answer = match on {
-                    Awaited::Approval | Awaited::Limit => Answer::Approve,
-                    Awaited::Client => Answer::Result { content: "pasted".to_owned(), is_error: false },
+                let result = |content: &str| Answer::Result { content: content.to_owned(), is_error: false };
+                let (by, answer) = match on {
+                    Awaited::Approval | Awaited::Limit => (Awaited::Approval, Answer::Approve),
+                    Awaited::Client => (Awaited::Client, result("pasted")),
+                    Awaited::Input => (Awaited::Approval, result(r#"{"who": {"name": "Ada"}}"#)),
                 };
-                drop(turn.answer(id, *on, answer));
+                drop(turn.answer(id, by, answer));
             }
         });
     }
@@ -73,6 +75,7 @@ fn played_with(mut case: Case, cancel_at: Option<usize>, kill: Option<Kill>) -> 
 fn waiting(case: &Case) -> Vec<(Awaited, String)> {
     let ids = case.events().into_iter().filter_map(|event| match event {
         Event::ToolCallUpdate { tool_call_id, .. } => Some((Awaited::Client, tool_call_id)),
+        Event::ApprovalRequest { approval_id, form: Some(_), .. } => Some((Awaited::Input, approval_id)),
         Event::ApprovalRequest { approval_id, .. } | Event::LimitRequest { approval_id, .. } => {
             Some((Awaited::Approval, approval_id))
         }

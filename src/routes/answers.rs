@@ -23,7 +23,7 @@ pub async fn approval(
     approval: &str,
     body: &[u8],
 ) -> Result<Answer, Failure> {
-    let Approval { decision } = Approval::parse(body)?;
-    let command = ThreadCommand::Approval { approval_id: approval.to_owned(), decision };
+    let Approval { decision, content } = Approval::parse(body)?;
+    let command = ThreadCommand::Approval { approval_id: approval.to_owned(), decision, content };
     threads::ask(call, owner, id, command).await
 }

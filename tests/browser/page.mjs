@@ -15,6 +15,7 @@ import { examples } from "./suites/examples.mjs";
 import { collections } from "./suites/collections.mjs";
 import { files } from "./suites/files.mjs";
 import { demo, grown, narrow } from "./suites/first.mjs";
+import { forms } from "./suites/forms.mjs";
 import { hooks } from "./suites/hooks.mjs";
 import { keys, models, themes, touch } from "./suites/keys.mjs";
 import { limits } from "./suites/limits.mjs";
@@ -43,7 +44,7 @@ import { workflows } from "./suites/workflows.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
+  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
 };
 

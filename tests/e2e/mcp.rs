@@ -2,6 +2,8 @@
 //!
 //! N-083 N-089 N-096 N-105 A-020
 
+mod forms;
+
 use espalier_test_support::case::first;
 use espalier_test_support::stored::{d1_at, eventually};
 use espalier_test_support::{Case, Client, FakeMcp, Value, call, calls, env, json, new_id, text};

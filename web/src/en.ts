@@ -196,6 +196,7 @@ const attachments = {
 /** For those who listen to an answer that waits for them. */
 const asked = {
   call: (tool: string) => `Allow ${tool} to run? The answer is paused until you decide.`,
+  form: (server: string) => `The server “${server}” asks you for input. The answer is paused until you answer.`,
   limit: (limit: string) => `Allow more than ${limit}? The answer is paused until you decide.`,
 };
 

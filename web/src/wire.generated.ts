@@ -159,7 +159,11 @@ result: unknown, is_error?: boolean, };
 /**
  * The body of `POST …/approvals/{id}`.
  */
-export type Approval = { decision: Decision, };
+export type Approval = { decision: Decision, 
+/**
+ * The answer to a form, by the ids of its questions. Any other decision ignores it.
+ */
+content: Record<string, unknown> | null, };
 
 /**
  * The body of `PATCH /api/threads/{id}`.
@@ -278,7 +282,11 @@ read_only?: boolean,
 /**
  * Whether the client carries the call out.
  */
-by_client?: boolean, expires_at: number, 
+by_client?: boolean, 
+/**
+ * The input that the call needs. `approve` answers it with a `content`.
+ */
+form?: Form | null, expires_at: number, 
 /**
  * The `tool_call_id` of the nearest enclosing `run_subtask`, or null at the root.
  */
@@ -373,12 +381,38 @@ export type AgentState = "thinking" | "executing_plan" | "waiting_on_user";
 /**
  * The party that a waiting call needs.
  */
-export type Awaited = "client" | "approval" | "limit";
+export type Awaited = "client" | "approval" | "limit" | "input";
 
 /**
  * The outcome of a request for approval.
  */
 export type Decision = "approve" | "approve_for_thread" | "deny" | "expired" | "standing";
+
+/**
+ * The input that a call needs. The one who asks is no part of the service, and a person is told its name.
+ */
+export type Form = { 
+/**
+ * The MCP server that asks.
+ */
+server: string, questions: Array<FormQuestion>, };
+
+/**
+ * One question of a form.
+ */
+export type FormQuestion = { 
+/**
+ * The member of the answer's `content` that answers it.
+ */
+id: string, message: string, 
+/**
+ * The JSON Schema of the answer: an object of texts, numbers, booleans and choices.
+ */
+schema: Record<string, unknown>, 
+/**
+ * The names of its properties, in the order in which a person sees them. The schema itself is sorted by name.
+ */
+order: Array<string>, };
 
 /**
  * The verdict of a hook.

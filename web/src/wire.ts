@@ -13,6 +13,7 @@ export type {
   Decision,
   ExecutionTree,
   FinishReason,
+  Form,
   HookDecision,
   HookList,
   LeftUndone,

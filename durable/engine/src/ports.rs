@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
-use crate::journal::{Commit, Round};
+use crate::journal::{Answer, Asking, Commit, Round};
 use crate::profiles::Chain;
 use crate::toolbelt::ToolSpec;
 
 pub use crate::toolbelt::ToolError;
 use crate::versions::Seen;
+use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use futures::stream::LocalBoxStream;
 use wire::model::{ModelError, ModelEvent, ModelRequest};
@@ -93,6 +94,37 @@ pub trait Tool {
         arguments: &str,
         context: ToolContext,
     ) -> LocalBoxFuture<'static, Result<String, ToolError>>;
+    /// Runs a call whose tool may ask a person for input, and runs it again with the answer.
+    fn converse(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+        _input: Input,
+    ) -> LocalBoxFuture<'static, ToolReply> {
+        self.run(arguments, context).map(ToolReply::Ended).boxed_local()
+    }
+}
+
+/// The outcome of running a tool.
+pub enum ToolReply {
+    Ended(Result<String, ToolError>),
+    /// It needs input, and runs again once it is there.
+    Asks(Box<Asking>),
+}
+
+/// The input of a person to a call.
+#[derive(Default)]
+pub struct Input {
+    /// Whether somebody can answer a question.
+    pub may_ask: bool,
+    /// The newest question of the call.
+    pub given: Option<Given>,
+}
+
+/// The question of a tool, and the answer to it: a result with the content, a denial, or an expiry.
+pub struct Given {
+    pub asking: Asking,
+    pub answer: Answer,
 }
 
 /// The context of one call: all that a tool may use.

@@ -10,7 +10,7 @@ use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
-use engine::turn::{Asked, Receipt};
+use engine::turn::{Asked, Receipt, form_fault};
 use wire::protocol::{
     ApiError, ApprovalList, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent,
     Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
@@ -243,15 +243,8 @@ impl Thread {
             OpenTurn::None => return Ok(Receipt::Unknown),
         };
         let asked = run.turn.waiting(id, on);
+        let answer = fitting(asked.as_ref(), on, answer)?;
         let for_good = answer == Answer::ApproveForThread;
-        let once = match &asked {
-            Some(Asked::Limit) => Some("a limit is raised for this turn alone: `approve` or `deny`"),
-            Some(Asked::Review) => Some("a step is reviewed each time: `approve` or `deny`"),
-            Some(Asked::Call(_)) | None => None,
-        };
-        if let Some(problem) = once.filter(|_| for_good) {
-            return Err(ApiError::field("decision", problem));
-        }
         let receipt = self.store.transaction(|| {
             if let (true, Some(Asked::Call(tool))) = (for_good, &asked) {
                 self.store.approve_tool(tool)?;
@@ -339,5 +332,37 @@ impl Thread {
             worker::console_error!("taking up a turn: {error}");
         }
         Ok(thread)
+    }
+}
+
+/// An answer as the question wants it. A question that is not open takes any: its first answer stands.
+fn fitting(asked: Option<&Asked>, on: Awaited, answer: Answer) -> Result<Answer, ApiError> {
+    match (asked, answer) {
+        (Some(Asked::Form(form)), answer @ (Answer::Approve | Answer::Result { .. })) => {
+            let content = match answer {
+                Answer::Result { content, .. } => content,
+                _ => "{}".to_owned(),
+            };
+            match form_fault(form, &content) {
+                Some((field, problem)) => Err(ApiError::field(field, problem)),
+                None => Ok(Answer::Result { content, is_error: false }),
+            }
+        }
+        (Some(asked), Answer::ApproveForThread) => match asked {
+            Asked::Call(_) => Ok(Answer::ApproveForThread),
+            Asked::Limit => {
+                Err(ApiError::field("decision", "a limit is raised for this turn alone: `approve` or `deny`"))
+            }
+            Asked::Review => {
+                Err(ApiError::field("decision", "a step is reviewed each time: `approve` or `deny`"))
+            }
+            Asked::Form(_) => {
+                Err(ApiError::field("decision", "a form is filled in each time: `approve` or `deny`"))
+            }
+        },
+        (Some(_), Answer::Result { .. }) if on == Awaited::Approval => {
+            Err(ApiError::field("content", "this question has no form"))
+        }
+        (_, answer) => Ok(answer),
     }
 }

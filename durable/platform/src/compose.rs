@@ -61,8 +61,8 @@ pub struct Frame<'a> {
     pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
-    /// Whether it may bring them outside the editor too: a client of a dialect knows no editor.
-    pub client_tools_anywhere: bool,
+    /// Whether it was written for another service: it brings tools outside the editor too, and knows no forms.
+    pub is_foreign: bool,
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
     /// The hooks of the thread.
@@ -142,6 +142,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         // The operator's are asked first.
         hooks: hooks.all.iter().chain(&frame.hooks).cloned().collect(),
         agent_hooks,
+        forms: !frame.is_foreign && !policy.allowed_mcp_servers.is_empty(),
         ..setting(frame, &limits, has_tools, draft)
     };
     let spec = TurnSpec {
@@ -197,7 +198,7 @@ fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
         collections: frame.retrieved.collections.clone(),
         ..ToolPolicy::of(kind)
     };
-    if frame.client_tools_anywhere && !frame.client_tools.is_empty() {
+    if frame.is_foreign && !frame.client_tools.is_empty() {
         policy.classes.insert(PermissionClass::EditorMutate);
     }
     policy.classes.retain(|class| users.may_have(*class, frame.owner));

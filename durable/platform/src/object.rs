@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
@@ -94,11 +95,14 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
             thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error })
         }
-        ThreadCommand::Approval { approval_id, decision } => {
-            let answer = match decision {
-                Decision::Approve => Answer::Approve,
-                Decision::ApproveForThread => Answer::ApproveForThread,
-                Decision::Deny | Decision::Expired | Decision::Standing => Answer::Deny,
+        ThreadCommand::Approval { approval_id, decision, content } => {
+            let answer = match (decision, content) {
+                (Decision::Approve, Some(content)) => {
+                    Answer::Result { content: Value::Object(content).to_string(), is_error: false }
+                }
+                (Decision::Approve, None) => Answer::Approve,
+                (Decision::ApproveForThread, _) => Answer::ApproveForThread,
+                (Decision::Deny | Decision::Expired | Decision::Standing, _) => Answer::Deny,
             };
             thread.answer(&owner, &approval_id, Awaited::Approval, answer)
         }

@@ -181,7 +181,7 @@ impl Thread {
             browser: request.browser_context.as_ref(),
             draft: if opening.is_new { None } else { self.store.draft(&opening.standing.path)? },
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
-            client_tools_anywhere: ask.dialect.is_some(),
+            is_foreign: ask.dialect.is_some(),
             approved,
             hooks,
             mcp: before.offered,

@@ -58,6 +58,18 @@ pub fn shapes() -> Vec<Shape> {
             None,
         ),
         (
+            "calls that ask for input",
+            |seed| {
+                let calls = vec![("form", json!({"n": 1})), ("echo", json!({})), ("form_once", json!({}))];
+                let replies = vec![Reply::Calls(calls), Reply::Text("Done.")];
+                let mut case = Case::seeded(script(&[("go", replies)]), seed);
+                Rc::get_mut(&mut case.tools).unwrap().add_forms();
+                case.setting.forms = true;
+                case
+            },
+            None,
+        ),
+        (
             "subtasks",
             |seed| {
                 let below = |text| vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text(text)];

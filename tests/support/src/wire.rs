@@ -76,7 +76,7 @@ const SHAPES: &[Shape] = &[
     Shape("approval_request",
         &[("approval_id", Text), ("tool_call_id", Text), ("name", Text), ("args", Object), ("permission_class", Text),
           ("expires_at", Number), ("parent_id", TextOrNull), ("depth", Number)],
-        &[("read_only", Flag), ("by_client", Flag)]),
+        &[("read_only", Flag), ("by_client", Flag), ("form", Object)]),
     Shape("approval_resolved",
         &[("approval_id", Text), ("tool_call_id", Text), ("decision", DECISION), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("limit_request", &[("approval_id", Text), ("reason", BUDGETS), ("limit", Number), ("observed", Number), ("raised_to", Number),

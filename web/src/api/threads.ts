@@ -15,6 +15,7 @@ import type {
   TurnVersion,
   UsageList,
 } from "../wire";
+import type { Answers } from "../turn/form";
 import { request, requestJson } from "./http";
 
 /** A page of the list; `wanted` selects threads that contain these words. */
@@ -112,11 +113,11 @@ export async function cancelTurn(threadId: string): Promise<string | null> {
   return answer.turn_id;
 }
 
-/** Answers a call that waits for the reader's decision. */
-export async function decide(threadId: string, approvalId: string, decision: Decision): Promise<void> {
+/** Answers a call that waits for the reader's decision; `content` fills in its form. */
+export async function decide(threadId: string, approvalId: string, decision: Decision, content?: Answers): Promise<void> {
   await request(`/api/threads/${threadId}/approvals/${approvalId}`, {
     method: "POST",
-    body: { decision },
+    body: { decision, ...(content && { content }) },
   });
 }
 

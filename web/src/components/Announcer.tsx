@@ -32,7 +32,7 @@ export function Announcer({ exchanges, running }: ConversationState) {
   const asked = view ? openApprovals(view).at(-1) : undefined;
   const own = useQuestion(asked)?.ask;
   useEffect(() => {
-    if (asked) setWords(own ?? en.asked.call(asked.name));
+    if (asked) setWords(own ?? (asked.form ? en.asked.form(asked.form.server) : en.asked.call(asked.name)));
   }, [asked?.id, own]);
 
   const limit = view ? openLimit(view) : undefined;

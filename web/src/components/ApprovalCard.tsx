@@ -4,8 +4,10 @@ import { useQuestion } from "../feature";
 import { effectOf, visibly } from "../turn/approval";
 import { turnWords } from "../turn/en";
 import type { Approval } from "../turn/view";
+import type { Decision } from "../wire";
 import { Named } from "./Named";
 import { Choices } from "./Choices";
+import { FormCard } from "./FormCard";
 
 export function ApprovalCard({ approval }: { approval: Approval }) {
   const { id, name, args, decision, expiresAt } = approval;
@@ -13,10 +15,11 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
   if (decision !== null) {
     return (
       <p className="approval-decided" data-testid="approval-decided" data-decision={decision}>
-        <Named name={name}>{own?.decided[decision] ?? turnWords.approval.decided[decision](name)}</Named>
+        <Named name={name}>{own?.decided[decision] ?? decided(approval, decision)}</Named>
       </p>
     );
   }
+  if (approval.form !== null) return <FormCard id={id} form={approval.form} expiresAt={expiresAt} />;
   if (own) {
     return (
       <section className="approval" data-testid="approval" aria-label={own.ask}>
@@ -39,4 +42,10 @@ export function ApprovalCard({ approval }: { approval: Approval }) {
       <Choices id={id} choices={turnWords.approval.choices} expiresAt={expiresAt} />
     </section>
   );
+}
+
+function decided({ name, form }: Approval, decision: Decision): string {
+  if (form === null) return turnWords.approval.decided[decision](name);
+  const { approve, deny, expired } = turnWords.form.decided;
+  return (decision === "approve" ? approve : decision === "expired" ? expired : deny)(visibly(form.server));
 }

@@ -11,6 +11,7 @@ import { features, preparedFor } from "../feature";
 import { Queue } from "../queue/queue";
 import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
 import type { Content, Decision, ThreadDetail } from "../wire";
+import type { Answers } from "../turn/form";
 import { begunExchange, questionIdOf, renewed, type Exchange } from "../turn/stored";
 import { withVersion } from "../turn/versions";
 import { choices } from "./choices";
@@ -213,17 +214,17 @@ export class Conversation {
     }));
   }
 
-  /** Sends the person's decision about a call. The turn's events tell whether it took effect. */
-  async decide(approvalId: string, decision: Decision): Promise<void> {
+  /** Sends the person's decision about a call, or the form that it asked for. The turn's events tell whether it took effect. */
+  async decide(approvalId: string, decision: Decision, content?: Answers): Promise<void> {
     const { threadId } = this.store.get();
     const { signal } = this.#visit;
     if (!threadId) return;
     try {
-      await decide(threadId, approvalId, decision);
+      await decide(threadId, approvalId, decision, content);
       this.#look.want();
       this.listener.answered(threadId);
     } catch (error) {
-      if (!signal.aborted) this.store.set({ problem: problemOf(error, () => void this.decide(approvalId, decision)) });
+      if (!signal.aborted) this.store.set({ problem: problemOf(error, () => void this.decide(approvalId, decision, content)) });
     }
   }
 

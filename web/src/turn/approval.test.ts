@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { effectOf, timeLeft } from "./approval";
 
 const effect = (permissionClass: string, args: Record<string, unknown> = {}, name = "tool", facts: { readOnly?: boolean; byClient?: boolean } = {}) =>
-  effectOf({ id: "a", name, args, permissionClass, readOnly: false, byClient: false, ...facts, expiresAt: 0, decision: null });
+  effectOf({ id: "a", name, args, permissionClass, readOnly: false, byClient: false, ...facts, form: null, expiresAt: 0, decision: null });
 
 describe("the effect of a call", () => {
   it("names the host, the path or the server", () => {

@@ -120,4 +120,19 @@ const work = {
   columns: { model: "Model", calls: "Calls", input: "Tokens in", output: "Tokens out", cost: "Cost" },
 };
 
-export const turnWords = { approval, limit, card, work };
+const form = {
+  ask: (server: string) => `The server “${server}” asks you`,
+  effect: (server: string) => `“${server}” gets what you fill in. Give no password here.`,
+  optional: (label: string) => `${label} (optional)`,
+  none: "No choice",
+  unusual: "This form cannot be filled in here.",
+  send: "Send",
+  decline: "Decline",
+  decided: {
+    approve: (server: string) => `“${server}” got your answer.`,
+    deny: (server: string) => `“${server}” got no answer: you declined.`,
+    expired: (server: string) => `“${server}” got no answer in time.`,
+  },
+};
+
+export const turnWords = { approval, form, limit, card, work };

@@ -221,7 +221,7 @@ describe("approvals", () => {
   it("are shown until a person decides, here or elsewhere", () => {
     const asked = played(request("a"), request("b"));
     const args = { url: "https://example.com" };
-    const facts = { permissionClass: "network", readOnly: false, byClient: false };
+    const facts = { permissionClass: "network", readOnly: false, form: null, byClient: false };
     expect(asked.approvals).toEqual([
       { id: "a", name: "fetch_page", args, ...facts, expiresAt: 1, decision: null },
       { id: "b", name: "fetch_page", args, ...facts, expiresAt: 1, decision: null },

@@ -97,8 +97,8 @@ function withChunk(entries: TurnEntry[], event: ChunkEvent): TurnEntry[] {
 
 function approvalOf(event: ApprovalRequestEvent): Approval {
   const { approval_id: id, name, args, permission_class: permissionClass, expires_at: expiresAt } = event;
-  const { read_only: readOnly = false, by_client: byClient = false } = event;
-  return { id, name, args, permissionClass, readOnly, byClient, expiresAt, decision: null };
+  const { read_only: readOnly = false, by_client: byClient = false, form = null } = event;
+  return { id, name, args, permissionClass, readOnly, byClient, form, expiresAt, decision: null };
 }
 
 function over(view: TurnView, finishReason: FinishReason): TurnView {

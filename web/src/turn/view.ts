@@ -4,7 +4,7 @@
 // `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
 import type { Turns } from "../feature";
-import type { CostSummary, Decision, FinishReason, HookDecision, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
+import type { CostSummary, Decision, FinishReason, Form, HookDecision, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
 import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
@@ -121,6 +121,8 @@ export interface Approval {
   readOnly: boolean;
   /** The reader's own app carries the call out. */
   byClient: boolean;
+  /** The input that a running call needs; null where the call waits to be allowed. */
+  form: Form | null;
   /** The end of the time to decide (milliseconds since 1970). */
   expiresAt: number;
   /** The person's decision, made here or elsewhere; null while the call waits. */

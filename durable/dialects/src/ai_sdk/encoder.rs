@@ -128,9 +128,16 @@ impl Encode for Encoder {
                 self.call_ends(tool_call_id, (result, *is_error, *decision), now_ms, out)?;
                 self.sources(tool_call_id, sources, out)
             }
-            Event::ApprovalRequest { approval_id, tool_call_id, name, args, by_client, place, .. } => {
-                self.asks(approval_id, (tool_call_id, name, args), *by_client, place, out)
-            }
+            Event::ApprovalRequest {
+                approval_id,
+                tool_call_id,
+                name,
+                args,
+                by_client,
+                form: None,
+                place,
+                ..
+            } => self.asks(approval_id, (tool_call_id, name, args), *by_client, place, out),
             Event::ApprovalResolved { approval_id, decision, .. } => {
                 self.decided(approval_id, *decision, out)
             }
@@ -190,6 +197,7 @@ impl Encode for Encoder {
             Event::Done { finish_reason, .. } => self.finish(*finish_reason, out),
             // The rest has no form here, or belongs to a level below.
             Event::ModelCallUpdate { .. }
+            | Event::ApprovalRequest { .. }
             | Event::Chunk { .. }
             | Event::HookUpdate { .. }
             | Event::HistorySummary { .. }

@@ -294,7 +294,7 @@ impl Encode for Encoder {
                 self.tell(&format!("The agent calls {name}."), out)
             }
             Event::StepStart { title, .. } => self.tell(title, out),
-            Event::ApprovalRequest { approval_id, name, args, .. } => {
+            Event::ApprovalRequest { approval_id, name, args, form: None, .. } => {
                 let args: String = args.to_string().chars().take(MAX_ARGS).collect();
                 self.asks(approval_id, format!("The agent asks to call {name} with {args}."), true);
                 Ok(())

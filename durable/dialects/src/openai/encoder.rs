@@ -269,7 +269,7 @@ impl Encode for Encoder {
                     false => Ok(()),
                 }
             }
-            Event::ApprovalRequest { approval_id, name, args, .. } => {
+            Event::ApprovalRequest { approval_id, name, args, form: None, .. } => {
                 self.asks(approval_id, name, args.clone(), false);
                 Ok(())
             }

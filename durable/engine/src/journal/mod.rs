@@ -3,6 +3,7 @@
 //! This module owns the shapes and their format over time. `turn/` writes them, `storage/` keeps them.
 
 mod agent;
+mod answer;
 mod end;
 mod format;
 mod hook;
@@ -28,6 +29,7 @@ pub use agent::{
     Agent, AgentChange, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
     MAX_NAME_BYTES, MAX_TRANSCRIPT_BYTES, People, Round, fault_of_name, todo_key,
 };
+pub use answer::{Answer, Asking};
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub(crate) use format::NEWEST_READ;
 pub use format::{FORMAT, LEAST_READER, least_reader, told_result};
@@ -184,7 +186,7 @@ pub enum Fact {
         count: u32,
     },
     /// A call waits for a client or a person, from one time to another (milliseconds since 1970). A turn that waits at a
-    /// limit names it; its entry's `at` counts such questions.
+    /// limit names it; its entry's `at` counts such questions. A call that runs and needs input says what it asks.
     Waiting {
         on: Awaited,
         place: Place,
@@ -192,7 +194,11 @@ pub enum Fact {
         until: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<ReachedLimit>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asking: Option<Box<Asking>>,
     },
+    /// A tool is about to run again with the answer to its form. This records the intent, as `tool_started` does.
+    InputGiven,
     /// The client or the person answered, or the wait expired; the first answer wins.
     Answered {
         on: Awaited,
@@ -211,32 +217,6 @@ pub enum Fact {
     /// has one.
     #[serde(skip)]
     Unknown(String),
-}
-
-/// The answer of a client or a person to a waiting call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// The client's tool has run.
-    Result {
-        content: String,
-        #[serde(default)]
-        is_error: bool,
-    },
-    /// A person allows this call alone, or this tool for the whole thread. At a limit: grants the budget once more.
-    Approve,
-    ApproveForThread,
-    Deny,
-    /// The wait ended without an answer.
-    Expired,
-}
-
-impl Answer {
-    /// Whether a person allows what they were asked for.
-    pub fn allows(&self) -> bool {
-        matches!(self, Answer::Approve | Answer::ApproveForThread)
-    }
 }
 
 impl Fact {
@@ -262,6 +242,7 @@ impl Fact {
             Fact::Stopped(_) => "stopped",
             Fact::Resumed { .. } => "resumed",
             Fact::Waiting { .. } => "waiting",
+            Fact::InputGiven => "input_given",
             Fact::Answered { .. } => "answered",
             Fact::Parked { .. } => "parked",
             Fact::Unparked { .. } => "unparked",

@@ -54,6 +54,9 @@ pub struct Setting {
     /// Whether agents may make hooks of their own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agent_hooks: bool,
+    /// Whether somebody can fill in the forms of tools: the client of the turn knows them, and there is a tool that may ask.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub forms: bool,
     /// The agents of the thread; none in a turn whose request asks for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentSetting>,
@@ -88,6 +91,7 @@ impl Default for Setting {
             summaries: None,
             hooks: Vec::new(),
             agent_hooks: false,
+            forms: false,
             agents: None,
             session: None,
         }

@@ -1,6 +1,6 @@
 //! Tool calls in a turn's record: open ones, the tree, the memory that they wrote, the plan that they change.
 
-use super::keys::{call_key, work};
+use super::keys::{call_key, call_of, work};
 use super::{PendingCall, Record};
 use crate::budget::Counted;
 use crate::journal::{CallRecord, Entry, ToolEnd, Work};
@@ -73,7 +73,7 @@ impl Record {
         let goal = self.spec.setting.goal.as_ref();
         self.goal_reached |= !end.is_error && goal == Some(&pending.call.name);
         // A call that has ended waits no longer: its open waits are removed.
-        self.waits.retain(|(at, _), wait| *at != entry.at || wait.answer.is_some());
+        self.waits.retain(|(at, _), wait| call_of(at) != entry.at || wait.answer.is_some());
         if pending.place.depth == 0 {
             self.round.insert(entry.at.clone(), end.clone());
         }

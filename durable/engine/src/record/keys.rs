@@ -23,6 +23,17 @@ impl Digest {
     }
 }
 
+/// The key of a form that a call asks a person to fill in; `number` counts those of the call. It stands in a path of the
+/// API.
+pub(crate) fn form_key(call_key: &str, number: usize) -> String {
+    format!("{call_key}~{number}")
+}
+
+/// The call that a wait belongs to: its key, or that of its form.
+pub(crate) fn call_of(wait_key: &str) -> &str {
+    wait_key.split_once('~').map_or(wait_key, |(call, _)| call)
+}
+
 /// A level, as the prefix of its steps' keys: empty at the root, else made from the call that opened the
 /// level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

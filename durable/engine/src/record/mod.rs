@@ -21,8 +21,8 @@ use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
 use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, CallRecord, Entry, Fact, LevelSpec, Session, SessionChange, Shown, Summary, TextPart, ToolEnd,
-    TurnSpec, TurnStop, Work,
+    Answer, Asking, CallRecord, Entry, Fact, LevelSpec, Session, SessionChange, Shown, Summary, TextPart,
+    ToolEnd, TurnSpec, TurnStop, Work,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
@@ -58,6 +58,9 @@ pub(crate) struct Wait {
     pub(crate) until: u64,
     /// The limit that a person may raise.
     pub(crate) limit: Option<ReachedLimit>,
+    /// The form that a person fills in, and whether its tool has got the answer.
+    pub(crate) asking: Option<Asking>,
+    pub(crate) given: bool,
     /// The turn's running time when the wait began, and when it was answered.
     pub(crate) since_ms: u64,
     pub(crate) over_ms: Option<u64>,
@@ -304,15 +307,24 @@ impl Record {
             Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
             Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
             Fact::Opened(spec) => self.opened(&entry.at, spec),
-            Fact::Waiting { on, place, since, until, limit } => {
-                let call = self.pending.iter().find(|pending| pending.key == entry.at);
-                let name = call.map(|pending| pending.call.name.clone()).unwrap_or_default();
-                let (place, limit) = (place.clone(), *limit);
-                let (since_ms, over_ms, answer) = (entry.elapsed_ms, None, None);
-                let wait =
-                    Wait { place, name, since: *since, until: *until, limit, since_ms, over_ms, answer };
+            Fact::Waiting { on, place, since, until, limit, asking } => {
+                let key = keys::call_of(&entry.at);
+                let call = self.pending.iter().find(|pending| pending.key == key);
+                let wait = Wait {
+                    place: place.clone(),
+                    name: call.map(|pending| pending.call.name.clone()).unwrap_or_default(),
+                    since: *since,
+                    until: *until,
+                    limit: *limit,
+                    asking: asking.as_deref().cloned(),
+                    given: false,
+                    since_ms: entry.elapsed_ms,
+                    over_ms: None,
+                    answer: None,
+                };
                 self.waits.insert((entry.at.clone(), *on), wait);
             }
+            Fact::InputGiven => self.input_given(&entry.at),
             Fact::Answered { on, answer, at_ms } => self.answered(entry, *on, answer, *at_ms),
             Fact::Parked { .. } => {
                 self.parkings += 1;

@@ -29,6 +29,7 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
+    // Long: an arm for each fact.
     pub(crate) fn new(entries: Vec<Entry>) -> Self {
         let mut replay = Replay::default();
         for Entry { at, fact, .. } in entries {
@@ -81,6 +82,7 @@ impl Replay {
                 | Fact::HookSaid(_)
                 | Fact::Stopped(_)
                 | Fact::Waiting { .. }
+                | Fact::InputGiven
                 | Fact::Answered { .. }
                 | Fact::Parked { .. }
                 | Fact::Unparked { .. } => {}

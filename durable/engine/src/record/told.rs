@@ -61,7 +61,7 @@ impl Record {
     /// The decision that let an open tool call start, or kept it from starting; none where it needed none.
     pub(crate) fn decision(&self, key: &str) -> Option<Decision> {
         if let Some(wait) = self.waits.get(&(key.to_owned(), Awaited::Approval)) {
-            return wait.answer.as_ref().map(|(answer, _)| decided(answer));
+            return wait.answer.as_ref().map(|(answer, _)| decided(Awaited::Approval, answer));
         }
         let call = self.pending.iter().find(|pending| pending.key == key)?;
         let name = &call.call.name;
@@ -70,9 +70,10 @@ impl Record {
     }
 }
 
-/// A person's answer to a request for approval.
-pub(crate) fn decided(answer: &Answer) -> Decision {
+/// A person's answer to a request for approval. The content of a form is an approval.
+pub(crate) fn decided(on: Awaited, answer: &Answer) -> Decision {
     match answer {
+        Answer::Result { .. } if on == Awaited::Input => Decision::Approve,
         Answer::Approve => Decision::Approve,
         Answer::ApproveForThread => Decision::ApproveForThread,
         Answer::Expired => Decision::Expired,

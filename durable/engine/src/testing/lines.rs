@@ -25,9 +25,11 @@ pub fn line(event: &Event) -> String {
             format!("executor {status:?} {completed} {failed} {skipped}")
         }
         Event::AgentState { details, .. } => format!("state {}", details.as_deref().unwrap_or("thinking")),
-        Event::ApprovalRequest { approval_id, tool_call_id, name, place: at, .. } => {
-            assert_eq!(short(approval_id), short(tool_call_id));
-            format!("ask {} {name}{}", short(approval_id), place(at))
+        Event::ApprovalRequest { approval_id, tool_call_id, name, form, place: at, .. } => {
+            let (id, call) = (short(approval_id), short(tool_call_id));
+            assert_eq!(id.strip_prefix(&call).unwrap().starts_with('~'), form.is_some());
+            let form = if form.is_some() { " form" } else { "" };
+            format!("ask {id} {name}{form}{}", place(at))
         }
         Event::ApprovalResolved { approval_id, decision, place: at, .. } => {
             format!("resolved {} {decision:?}{}", short(approval_id), place(at))

@@ -21,4 +21,4 @@ pub use hungry::hungry;
 pub use invariants::check;
 pub use lines::line;
 pub use support::*;
-pub use test_tools::TestTools;
+pub use test_tools::{TestTools, name_form};

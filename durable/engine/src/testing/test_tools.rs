@@ -8,9 +8,10 @@ use futures::future::LocalBoxFuture;
 
 use super::scripted::Pace;
 use super::support::Disk;
-use crate::journal::{Entry, Fact};
-use crate::ports::{Tool, ToolContext, ToolError, Tools};
+use crate::journal::{Answer, Asking, Entry, Fact};
+use crate::ports::{Given, Input, Tool, ToolContext, ToolError, ToolReply, Tools};
 use crate::toolbelt::{PermissionClass, Serves, ToolSpec};
+use wire::protocol::{Form, FormQuestion};
 
 /// Tools that record their runs for the tests.
 pub struct TestTools {
@@ -32,6 +33,22 @@ pub enum Body {
     Search(&'static [&'static str]),
     /// Reads a page, unless its address says that it is broken.
     Page,
+    /// Asks for a name, and again as long as the answer is "again".
+    Form,
+}
+
+/// The form of [`Body::Form`]; `state` counts the questions.
+pub fn name_form(state: &str) -> Asking {
+    let schema = serde_json::json!({
+        "type": "object", "properties": {"name": {"type": "string", "maxLength": 20}}, "required": ["name"],
+    });
+    let serde_json::Value::Object(schema) = schema else { unreachable!() };
+    let question =
+        FormQuestion { id: "who".to_owned(), message: "Your name?".to_owned(), schema, order: Vec::new() };
+    Asking {
+        form: Form { server: "test".to_owned(), questions: vec![question] },
+        state: Some(state.to_owned()),
+    }
 }
 
 struct TestTool {
@@ -58,6 +75,33 @@ impl Tool for TestTool {
         result.lines().filter(|line| line.starts_with("http")).map(str::to_owned).collect()
     }
 
+    fn converse(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+        Input { given, .. }: Input,
+    ) -> LocalBoxFuture<'static, ToolReply> {
+        let asks = match (self.body, &given) {
+            (Body::Form, None) => Some("1".to_owned()),
+            (Body::Form, Some(Given { asking, answer: Answer::Result { content, .. } }))
+                if content.contains("again") =>
+            {
+                Some(format!("{}1", asking.state.as_deref().unwrap()))
+            }
+            _ => None,
+        };
+        let answer = given.map(|given| format!("{:?} {:?}", given.asking.state, given.answer));
+        let running = self.run(arguments, context);
+        async move {
+            match (running.await, asks) {
+                (_, Some(state)) => ToolReply::Asks(Box::new(name_form(&state))),
+                (Ok(text), None) => ToolReply::Ended(Ok(text + &answer.unwrap_or_default())),
+                (failed, None) => ToolReply::Ended(failed),
+            }
+        }
+        .boxed_local()
+    }
+
     fn run(
         &self,
         arguments: &str,
@@ -77,7 +121,7 @@ impl Tool for TestTool {
             context.clock.sleep(takes_ms).await;
             in_flight.set(in_flight.get() - 1);
             match body {
-                Body::Echo => Ok(text),
+                Body::Echo | Body::Form => Ok(text),
                 Body::Search([]) => Ok("Nothing was found.".to_owned()),
                 Body::Search(found) => Ok(format!("Found:\n{}", found.join("\n"))),
                 Body::Page if text.contains("broken") => Err(ToolError("it is broken".to_owned())),
@@ -170,6 +214,22 @@ impl TestTools {
                 (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
             let (pace, disk) = (Rc::clone(&self.pace), Rc::clone(&self.disk));
             self.tools.push(Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk }));
+        }
+    }
+
+    /// Adds tools that ask for a name: one that may run again after its run was lost, one with a lock, and one that may not.
+    pub fn add_forms(&mut self) {
+        for (name, idempotent, lock) in
+            [("form", true, None), ("form_locked", true, Some("lock")), ("form_once", false, None)]
+        {
+            let mut spec = crate::compose::declarations().remove(1);
+            spec.name = name.to_owned();
+            spec.permission_class = Some(PermissionClass::Network);
+            (spec.idempotent, spec.exclusive_lock) = (idempotent, lock.map(str::to_owned));
+            let (ran, in_flight, peak) =
+                (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
+            let (pace, disk) = (Rc::clone(&self.pace), Rc::clone(&self.disk));
+            self.tools.push(Rc::new(TestTool { spec, body: Body::Form, ran, in_flight, peak, pace, disk }));
         }
     }
 

@@ -127,6 +127,11 @@ impl ToolSpec {
         }
     }
 
+    /// The name of its permission class, for a person.
+    pub fn class_name(&self) -> &'static str {
+        self.permission_class.map(|class| class.as_str()).unwrap_or_default()
+    }
+
     /// Whether a call leaves nothing outside, so that it may begin before its start is written.
     pub fn is_pure(&self) -> bool {
         self.permission_class == Some(PermissionClass::Safe) && self.idempotent && self.mcp_server.is_none()

@@ -78,7 +78,7 @@ impl Turn {
             place: place.clone(),
         };
         let reached = Some(ReachedLimit { reason, limit, observed });
-        let waiting = Fact::Waiting { on: Awaited::Limit, place, since, until, limit: reached };
+        let waiting = Fact::Waiting { on: Awaited::Limit, place, since, until, limit: reached, asking: None };
         self.commit(Commit {
             entries: vec![self.entry(&at, waiting)],
             events: vec![(format!("limit_request:{at}"), request)],
@@ -106,7 +106,7 @@ impl Turn {
         }
         let resolved = Event::LimitResolved {
             approval_id: self.ids.approval(at),
-            decision: decided(answer),
+            decision: decided(Awaited::Limit, answer),
             limits: budget.limits().told(),
             place,
         };

@@ -11,7 +11,8 @@
 //! - `agents`: the thread's agents in the journal, and the one that the user talks to.
 //! - `composite`: the engine's own calls, as the loop knows them.
 //! - `reserve`: asks the budget. `results`: a call's start and end in words.
-//! - `parking`: calls that wait for an answer from outside. `asking`: the question at a limit.
+//! - `parking`: calls that wait for an answer from outside. `asking`: the question at a limit. `form`: the bounds of the
+//!   forms that tools ask a person to fill in.
 //! - `closing`: ends open calls. `left`: the work that this leaves undone. `ending`: ends the turn.
 
 mod agents;
@@ -24,6 +25,7 @@ mod drive;
 #[cfg(any(test, feature = "faults"))]
 mod edition;
 mod ending;
+mod form;
 mod gathered;
 pub(crate) mod hooking;
 mod left;
@@ -45,6 +47,7 @@ pub(crate) use self::called::{make_call, make_calls, make_calls_of};
 pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]
 pub use self::edition::edit_prompts;
+pub use self::form::form_fault;
 pub use self::left::{LEFT_CHARS, MAX_LEFT};
 pub(crate) use self::level::fits;
 #[cfg(any(test, feature = "testing"))]

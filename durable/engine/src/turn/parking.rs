@@ -12,8 +12,9 @@ use super::{Halt, Turn};
 use crate::journal::{Answer, Commit, Fact, Parking};
 use crate::ports::LogError;
 use crate::record::Wait;
+use crate::record::keys::call_of;
 use crate::record::told::decided;
-use wire::protocol::{AgentState, Awaited, Event};
+use wire::protocol::{AgentState, Awaited, Event, Form};
 
 /// The outcome of handing in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub enum Receipt {
 }
 
 /// The subject of a question to somebody outside.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// A call of this tool.
     Call(String),
@@ -35,6 +36,8 @@ pub enum Asked {
     Review,
     /// The limits of the turn.
     Limit,
+    /// The input that a call needs.
+    Form(Form),
 }
 
 /// Adds one to a counter for as long as it lives.
@@ -80,15 +83,19 @@ impl Turn {
             record.waits.iter().filter(|((_, of), wait)| answered_by(*of) == on && wait.answer.is_none());
         let found = waits.find(|((at, of), _)| self.wire_id(at, *of) == id);
         let each_time = |name: &str| self.facts().find(name).is_some_and(|own| own.asks_each_time);
-        found.map(|(_, wait)| match wait.limit {
-            Some(_) => Asked::Limit,
-            None if each_time(&wait.name) => Asked::Review,
-            None => Asked::Call(wait.name.clone()),
+        found.map(|(_, wait)| match (&wait.limit, &wait.asking) {
+            (Some(_), _) => Asked::Limit,
+            (None, Some(asking)) => Asked::Form(asking.form.clone()),
+            (None, None) if each_time(&wait.name) => Asked::Review,
+            (None, None) => Asked::Call(wait.name.clone()),
         })
     }
 
-    /// Answers every expired wait with `Expired`. Returns whether there were any.
+    /// Answers every expired wait with `Expired`. Returns whether there were any: a stopped turn waits for nobody.
     pub fn expire(&self) -> Result<bool, LogError> {
+        if self.record.borrow().stop.is_some() {
+            return Ok(false);
+        }
         let now = self.ports.clock.now_ms();
         let over: Vec<_> = {
             let record = self.record.borrow();
@@ -143,11 +150,11 @@ impl Turn {
             commit.events.push((format!("state:unparked:{count}"), self.agent_state(tool)));
         }
         for (at, on, wait, answer) in answers {
-            if on == Awaited::Approval {
+            if matches!(on, Awaited::Approval | Awaited::Input) {
                 let resolved = Event::ApprovalResolved {
                     approval_id: self.ids.approval(&at),
-                    tool_call_id: self.ids.tool_call(&at),
-                    decision: decided(&answer),
+                    tool_call_id: self.ids.tool_call(call_of(&at)),
+                    decision: decided(on, &answer),
                     place: wait.place.clone(),
                 };
                 commit.events.push((format!("approval_resolved:{at}"), resolved));
@@ -213,15 +220,15 @@ impl Turn {
     fn wire_id(&self, at: &str, on: Awaited) -> String {
         match on {
             Awaited::Client => self.ids.tool_call(at),
-            Awaited::Approval | Awaited::Limit => self.ids.approval(at),
+            Awaited::Approval | Awaited::Limit | Awaited::Input => self.ids.approval(at),
         }
     }
 }
 
-/// The kind of answer that ends a wait: a person decides on a limit as on a call.
+/// The kind of answer that ends a wait: a person decides on a limit and a form as on a call.
 fn answered_by(on: Awaited) -> Awaited {
     match on {
-        Awaited::Limit => Awaited::Approval,
+        Awaited::Limit | Awaited::Input => Awaited::Approval,
         on => on,
     }
 }

@@ -7,6 +7,7 @@
 //! here, hooks (`hooking.rs`), a person, budget, arguments, run.
 
 mod admission;
+pub(super) mod input;
 mod judging;
 mod notes;
 mod order;
@@ -17,16 +18,16 @@ use std::rc::Rc;
 use futures::future::{Either, select, try_join_all};
 use futures::pin_mut;
 
+use self::input::Held;
 use self::order::Order;
 use super::closing::{Scope, foresee};
 use super::composite::{Carrier, CutOff, Outcome, Running};
 use super::level::Level;
-use super::parking::Tally;
 use super::results::{failed, told_by_client, truncated};
 use super::{Halt, Turn};
 use crate::budget::Exceeded;
 use crate::journal::ToolEnd;
-use crate::ports::{ToolContext, ToolError};
+use crate::ports::{Given, Input, ToolContext, ToolError, ToolReply};
 use crate::toolbelt::{PermissionClass, RunsAt, Serves, ToolSpec};
 use crate::versions::{Seen, Versions, learn};
 use wire::model::ToolCall;
@@ -106,18 +107,19 @@ impl<'a> Round<'a> {
         };
         let turn = self.turn;
         let outside = spec.runs_at == RunsAt::Client;
-        // The calls within a composite call count as running, but the composite call itself does not. A call
-        // that waits for its client does not count either.
-        let _runs = (!outside && turn.facts().levels(&call.name) == 0).then(|| Tally::of(&turn.busy));
+        let own = turn.own(&call.name).map(|own| own.carrier);
         let lock = spec.exclusive_lock.as_deref().map(|name| turn.lock(name));
-        let _held = match &lock {
-            Some(lock) => Some(lock.lock().await),
-            None => None,
+        // The calls within a composite call count as running, but the composite call itself does not. A call
+        // that waits for its client does not count either, and a tool of the service holds what it needs by itself.
+        let counts = (!outside && turn.facts().levels(&call.name) == 0).then_some(turn);
+        let _held = match own.is_some() || outside {
+            true => Some(Held::by(counts, lock.as_deref()).await),
+            false => None,
         };
         let began_ms = turn.ports.clock.now_ms();
         let mut waited_ms = None;
         let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
-        let outcome = match turn.own(&call.name).map(|own| own.carrier) {
+        let outcome = match own {
             Some(Carrier::Composite(composite)) => {
                 let (parent, key) = (self.level, key.as_str());
                 composite.run(Running { turn, parent, key, arguments: &call.arguments }).await?
@@ -128,12 +130,7 @@ impl<'a> Round<'a> {
                 waited_ms = Some(waited);
                 Outcome::of(told_by_client(answer))
             }
-            None => {
-                if !spec.is_pure() {
-                    turn.written().await?;
-                }
-                Outcome::of(self.run_tool(&spec, &key, call, &seen).await)
-            }
+            None => Outcome::of(self.ran(&spec, &key, call, &seen, lock.as_deref()).await?),
         };
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
         let (end, cut_off) = self.ended(&spec, outcome, &seen, duration_ms);
@@ -193,13 +190,16 @@ impl<'a> Round<'a> {
         key: &str,
         call: &ToolCall,
         seen: &Rc<Seen>,
-    ) -> Result<String, ToolError> {
+        given: Option<Given>,
+    ) -> ToolReply {
         let ports = &self.turn.ports;
+        let failed = |problem: String| ToolReply::Ended(Err(ToolError(problem)));
         let Some(tool) = ports.tools.find(spec) else {
-            return Err(ToolError(format!("the tool {:?} is not available any more", spec.name)));
+            return failed(format!("the tool {:?} is not available any more", spec.name));
         };
-        if spec.mcp_server.is_some() {
-            self.turn.check_arguments(spec, &call.arguments).map_err(ToolError)?;
+        let checks = spec.mcp_server.is_some();
+        if let Err(problem) = if checks { self.turn.check_arguments(spec, &call.arguments) } else { Ok(()) } {
+            return failed(problem);
         }
         let operation_id = self.turn.ids.tool_call(key).into();
         let context = ToolContext {
@@ -208,7 +208,8 @@ impl<'a> Round<'a> {
             workspace_root: self.turn.spec.policy.workspace_root.as_deref().map(Rc::from),
             seen: Rc::clone(seen),
         };
-        let running = tool.run(&call.arguments, context);
+        let running =
+            tool.converse(&call.arguments, context, Input { may_ask: self.turn.spec.setting.forms, given });
         let Some(timeout_ms) = spec.timeout_ms else { return running.await };
         // The timer starts only if the tool does not answer at once.
         let timeout = async { ports.clock.sleep(timeout_ms).await };
@@ -225,7 +226,7 @@ impl<'a> Round<'a> {
                     }
                     _ => "it may have taken effect",
                 };
-                Err(ToolError(format!("timed out after {timeout_ms} ms; {what}")))
+                failed(format!("timed out after {timeout_ms} ms; {what}"))
             }
         }
     }

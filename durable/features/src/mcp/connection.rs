@@ -20,6 +20,8 @@ use super::error::McpError;
 use super::message::{self, Capabilities, MODERN};
 use super::modern::{self, Next, Post};
 use super::port::McpPorts;
+use engine::journal::Asking;
+use engine::ports::Input;
 use wire::http::{HttpReply, HttpRequest, Method};
 use wire::redact::Secret;
 use wire::redact::redacted;
@@ -36,6 +38,13 @@ pub struct Connection {
     /// The call that opens the session holds the lock.
     opening: Mutex<()>,
     next_id: Cell<u64>,
+}
+
+/// The reply of a server to a request.
+pub enum Reply {
+    Result(Box<RawValue>),
+    /// It needs input to go on.
+    Asks(Box<Asking>),
 }
 
 /// The outcome of the opening. A server of the newest revision keeps no session.
@@ -66,7 +75,10 @@ impl Connection {
 
     /// Sends a request in the open session, or opens one.
     pub async fn call(&self, method: &str, params: &impl Serialize) -> Result<Box<RawValue>, McpError> {
-        self.call_with(method, Vec::new(), &|_| json!(params)).await
+        match self.call_with(method, Vec::new(), &|_| json!(params), &Input::default()).await? {
+            Reply::Result(result) => Ok(result),
+            Reply::Asks(_) => Err(modern::no_input()),
+        }
     }
 
     /// Sends a request whose parameters depend on its id. `named`: headers for a server of the newest revision.
@@ -75,13 +87,14 @@ impl Connection {
         method: &str,
         named: Vec<(String, String)>,
         params: Params<'_>,
-    ) -> Result<Box<RawValue>, McpError> {
+        input: &Input,
+    ) -> Result<Reply, McpError> {
         let session = self.opened().await?;
-        match self.requested(&session, method, &named, params).await {
+        match self.requested(&session, method, &named, params, input).await {
             Err(McpError::SessionLost(_)) => {
                 self.forget(&session);
                 let session = self.opened().await?;
-                self.requested(&session, method, &named, params).await
+                self.requested(&session, method, &named, params, input).await
             }
             result => result,
         }
@@ -94,38 +107,43 @@ impl Connection {
         method: &str,
         named: &[(String, String)],
         params: Params<'_>,
-    ) -> Result<Box<RawValue>, McpError> {
+        input: &Input,
+    ) -> Result<Reply, McpError> {
         let (mut repeated, mut state) = (0, None);
         loop {
             let id = self.id();
             let mut params = params(id);
             let post = match session.is_modern() {
                 true => {
-                    if let (Some(params), Some(state)) = (params.as_object_mut(), state) {
-                        params.insert("requestState".to_owned(), Value::String(state));
+                    if let Some(params) = params.as_object_mut() {
+                        input.given.iter().for_each(|given| modern::answered(params, given));
+                        params.extend(state.map(|state| ("requestState".to_owned(), Value::String(state))));
                     }
-                    Post { named: named.to_vec(), ..modern::request(id, method, params) }
+                    Post { named: named.to_vec(), ..modern::request(id, method, params, input.may_ask) }
                 }
                 false => message::request(id, method, &params).into(),
             };
             let result = self.request(session, id, post).await?;
-            match session.is_modern().then(|| modern::next(&result, repeated)).transpose()? {
+            let server = input.may_ask.then_some(self.server.name.as_str());
+            match session.is_modern().then(|| modern::next(&result, repeated, server)).transpose()? {
                 Some(Next::Repeat(asked)) => state = Some(asked),
-                Some(Next::Take) | None => return Ok(result),
+                Some(Next::Ask(asking)) => return Ok(Reply::Asks(asking)),
+                Some(Next::Take) | None => return Ok(Reply::Result(result)),
             }
             repeated += 1;
         }
     }
 
     /// Calls a tool, by the server's own name for it.
-    pub async fn called<T: DeserializeOwned>(
+    pub async fn called(
         &self,
         tool: &str,
         named: Vec<(String, String)>,
         arguments: &RawValue,
-    ) -> Result<T, McpError> {
+        input: &Input,
+    ) -> Result<Reply, McpError> {
         let params = |id: u64| json!({"name": tool, "arguments": arguments, "_meta": {"progressToken": id}});
-        parsed(&self.call_with("tools/call", named, &params).await?)
+        self.call_with("tools/call", named, &params, input).await
     }
 
     /// The session. Opens one if there is none.

@@ -32,7 +32,7 @@ impl Connection {
     async fn discovered(&self) -> Result<Option<Session>, McpError> {
         for _ in 0..MAX_PROBES {
             let id = self.id();
-            let probe = modern::request(id, "server/discover", json!({}));
+            let probe = modern::request(id, "server/discover", json!({}), false);
             let told = match self.sent(None, Method::Post, probe, None).await {
                 Ok(reply) => self.read(None, id, reply).await,
                 Err(failure) => Err(failure),

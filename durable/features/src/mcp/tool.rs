@@ -7,13 +7,14 @@ use futures::future::LocalBoxFuture;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::connection::{Connection, parsed};
+use super::connection::{Connection, Reply, parsed};
 use super::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
 use super::error::McpError;
 use super::modern;
 use super::offer::Reading;
 use crate::marks::{IS_DATA, verbatim};
-use engine::ports::{Tool, ToolContext, ToolError};
+use engine::journal::Asking;
+use engine::ports::{Input, Tool, ToolContext, ToolError, ToolReply};
 use engine::toolbelt::ToolSpec;
 use wire::model::RawValueEq;
 
@@ -46,8 +47,23 @@ impl Tool for McpTool {
         &self.spec
     }
 
+    /// Runs it for nobody who could fill in a form.
+    fn run(
+        &self,
+        arguments: &str,
+        context: ToolContext,
+    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let running = self.converse(arguments, context, Input::default());
+        running
+            .map(|reply| match reply {
+                ToolReply::Ended(result) => result,
+                ToolReply::Asks(_) => Err(ToolError("the server asks for input".to_owned())),
+            })
+            .boxed_local()
+    }
+
     /// The engine has checked the arguments against the schema.
-    fn run(&self, arguments: &str, _: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+    fn converse(&self, arguments: &str, _: ToolContext, input: Input) -> LocalBoxFuture<'static, ToolReply> {
         let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
         let schema = Rc::clone(&self.spec.input_schema);
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
@@ -55,20 +71,31 @@ impl Tool for McpTool {
         // could otherwise mean something else to the server.
         let arguments = wire::json::from_str::<Value>(arguments).and_then(|value| to_raw_value(&value));
         async move {
-            let arguments = arguments.map_err(|error| ToolError(format!("invalid arguments: {error}")))?;
+            let failed = |problem: String| ToolReply::Ended(Err(ToolError(problem)));
+            let arguments = match arguments {
+                Ok(arguments) => arguments,
+                Err(error) => return failed(format!("invalid arguments: {error}")),
+            };
             let hidden = |text| cut(connection.hidden(text), MAX_TOLD_BYTES);
             let server = &connection.server.name;
-            match carried_out(&connection, &what, &schema, &arguments).await {
-                Ok((said, is_error)) => {
+            match carried_out(&connection, &what, &schema, &arguments, &input).await {
+                Ok(Said::Asks(asking)) => ToolReply::Asks(asking),
+                Ok(Said::Text(said, is_error)) => {
                     let marked = verbatim("mcp_result", ("server", server), &hidden(said));
                     let told = format!("{IS_DATA}\n{marked}");
-                    if is_error { Err(ToolError(told)) } else { Ok(told) }
+                    ToolReply::Ended(if is_error { Err(ToolError(told)) } else { Ok(told) })
                 }
-                Err(failure) => Err(ToolError(hidden(failure.told(server)))),
+                Err(failure) => failed(hidden(failure.told(server))),
             }
         }
         .boxed_local()
     }
+}
+
+/// The answer of a server: a text, which may tell of an error, or a question.
+enum Said {
+    Text(String, bool),
+    Asks(Box<Asking>),
 }
 
 async fn carried_out(
@@ -76,15 +103,19 @@ async fn carried_out(
     what: &What,
     schema: &RawValueEq,
     arguments: &RawValue,
-) -> Result<(String, bool), McpError> {
+    input: &Input,
+) -> Result<Said, McpError> {
     let reading = match what {
         What::Call(name) => {
             let named = modern::of_arguments(schema.0.get(), arguments);
-            let result: ToolResult = connection.called(name, named, arguments).await?;
+            let result: ToolResult = match connection.called(name, named, arguments, input).await? {
+                Reply::Result(result) => parsed(&result)?,
+                Reply::Asks(asking) => return Ok(Said::Asks(asking)),
+            };
             if let Some(schema) = connection.ports.known.output_schema(&connection.server.name, name) {
                 result.check(schema)?;
             }
-            return Ok((result.told(), result.is_error));
+            return Ok(Said::Text(result.told(), result.is_error));
         }
         What::Read(reading) => reading,
     };
@@ -106,5 +137,5 @@ async fn carried_out(
         }
         Reading::GetPrompt => parsed::<Prompt>(&connection.call("prompts/get", &arguments).await?)?.told(),
     };
-    Ok((told, false))
+    Ok(Said::Text(told, false))
 }

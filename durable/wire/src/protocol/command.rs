@@ -1,7 +1,7 @@
 //! The commands that the Worker sends to a thread's object. They stay within the service.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
@@ -263,6 +263,8 @@ pub enum ThreadCommand {
     Approval {
         approval_id: String,
         decision: Decision,
+        /// The answer to a form.
+        content: Option<Map<String, Value>>,
     },
     /// List the tools that a person allowed for the whole thread.
     Approvals,
@@ -359,7 +361,7 @@ crate::tagged!(ThreadCommand by "do" {
     "stream" => Stream { after },
     "cancel" => Cancel,
     "tool_result" => ToolResult { tool_call_id, content, is_error },
-    "approval" => Approval { approval_id, decision },
+    "approval" => Approval { approval_id, decision, content },
     "approvals" => Approvals,
     "withdraw_approval" => WithdrawApproval { tool },
     "hooks" => Hooks,

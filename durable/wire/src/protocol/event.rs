@@ -14,7 +14,7 @@ pub use budget::{BudgetReason, TurnLimits};
 pub use chunk::ChunkKind;
 
 use super::{
-    CostSummary, HookDecision, HookPoint, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview,
+    CostSummary, Form, HookDecision, HookPoint, LeftUndone, ModelCost, Plan, PlanStatus, QueuedPreview,
     SessionStatus, Source, StepStatus, StoredMessage, Verdict,
 };
 use crate::model::Usage;
@@ -156,7 +156,7 @@ pub enum Event {
         #[serde(flatten)]
         place: Place,
     },
-    /// A call waits until a person allows it. It has not started.
+    /// A call waits until a person allows it, and has not started. With a `form`: a call that runs waits for input.
     ApprovalRequest {
         approval_id: String,
         tool_call_id: String,
@@ -171,6 +171,9 @@ pub enum Event {
         /// Whether the client carries the call out.
         #[serde(default, skip_serializing_if = "is_false")]
         by_client: bool,
+        /// The input that the call needs. `approve` answers it with a `content`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        form: Option<Box<Form>>,
         expires_at: u64,
         #[serde(flatten)]
         place: Place,

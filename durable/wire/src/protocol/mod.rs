@@ -9,6 +9,7 @@ mod cost;
 mod dialect;
 mod error;
 mod event;
+mod form;
 mod hook;
 mod key;
 mod knowledge;
@@ -42,6 +43,10 @@ pub use event::{
     AgentState, AgentStatus, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason,
     Numbered, Place, Seq, TurnLimits,
 };
+pub use form::{
+    Approval, Form, FormQuestion, MAX_FORM_CONTENT, MAX_QUESTION_CHARS, MAX_QUESTION_ID, MAX_QUESTION_SCHEMA,
+    MAX_QUESTIONS,
+};
 #[cfg(feature = "openapi")]
 pub use hook::HOOK_NAME;
 pub use hook::{
@@ -72,8 +77,8 @@ pub use queue::{
 };
 pub use record::{RecordEntry, RecordList};
 pub use request::{
-    Approval, BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile,
-    ToolResult, read_body,
+    BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ToolResult,
+    read_body,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
 pub use workflow::{

@@ -12,7 +12,7 @@ use super::command::check_workspace;
 use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::path;
 use super::words::{self, not_json, not_utf8};
-use super::{ApiError, Content, Decision, ErrorCode, IfRunning};
+use super::{ApiError, Content, ErrorCode, IfRunning};
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
 const MAX_NAME_CHARS: usize = 200;
@@ -164,28 +164,6 @@ impl ToolResult {
         match &self.result {
             Value::String(text) => text.clone(),
             other => other.to_string(),
-        }
-    }
-}
-
-/// The body of `POST …/approvals/{id}`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct Approval {
-    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["approve", "approve_for_thread", "deny"])))]
-    pub decision: Decision,
-}
-
-impl Approval {
-    /// Reads and checks a body.
-    pub fn parse(body: &[u8]) -> Result<Approval, ApiError> {
-        let approval: Approval = read(body)?;
-        match approval.decision {
-            Decision::Expired | Decision::Standing => {
-                Err(ApiError::field("decision", "a client cannot send `expired` or `standing`"))
-            }
-            Decision::Approve | Decision::ApproveForThread | Decision::Deny => Ok(approval),
         }
     }
 }

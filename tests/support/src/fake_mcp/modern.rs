@@ -5,7 +5,8 @@
 //! | `say` | returns its mark, and the header in which it got the mark |
 //! | `lies` | returns what its `outputSchema` does not allow |
 //! | `again` | asks for a repetition first |
-//! | `asks` | asks a person, which our client cannot |
+//! | `asks` | asks for input in a form that nobody can fill in |
+//! | `order` | asks a person for a size and a name, and returns what it got |
 
 use serde_json::{Value, json};
 
@@ -13,10 +14,10 @@ use serde_json::{Value, json};
 pub fn answer(message: &Value, header: impl Fn(&str) -> String) -> (u16, Value) {
     let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
     let meta = &params["_meta"];
-    let version = "2026-07-28";
+    let (version, can) = ("2026-07-28", &meta["io.modelcontextprotocol/clientCapabilities"]);
     let agrees = header("mcp-protocol-version") == version
         && meta["io.modelcontextprotocol/protocolVersion"] == version
-        && meta["io.modelcontextprotocol/clientCapabilities"] == json!({})
+        && [json!({}), json!({"elicitation": {"form": {}}})].contains(can)
         && header("mcp-method") == method
         && params["name"].as_str().is_none_or(|name| header("mcp-name") == name)
         && header("mcp-session-id").is_empty();
@@ -28,7 +29,7 @@ pub fn answer(message: &Value, header: impl Fn(&str) -> String) -> (u16, Value) 
             result(message, json!({"supportedVersions": [version], "capabilities": {"tools": {}}}))
         }
         "tools/list" => result(message, json!({"tools": tools(), "ttlMs": 0, "cacheScope": "private"})),
-        "tools/call" => result(message, called(params, &header("mcp-param-mark"))),
+        "tools/call" => result(message, called(params, &header("mcp-param-mark"), *can != json!({}))),
         _ => (404, error(message, -32601, "no such method")),
     }
 }
@@ -43,14 +44,14 @@ fn tools() -> Vec<Value> {
             "annotations": {"readOnlyHint": true, "destructiveHint": false},
         })
     };
-    let mut tools: Vec<Value> = ["say", "lies", "again", "asks"].map(tool).into();
+    let mut tools: Vec<Value> = ["say", "lies", "again", "asks", "order"].map(tool).into();
     let mut odd = tool("odd");
     odd["inputSchema"]["properties"]["mark"]["x-mcp-header"] = json!("no header");
     tools.push(odd);
     tools
 }
 
-fn called(params: &Value, in_header: &str) -> Value {
+fn called(params: &Value, in_header: &str, has_forms: bool) -> Value {
     let mark = &params["arguments"]["mark"];
     let structured = json!({"mark": mark, "header": in_header});
     match params["name"].as_str().unwrap_or_default() {
@@ -60,6 +61,22 @@ fn called(params: &Value, in_header: &str) -> Value {
         }
         "asks" => {
             json!({"resultType": "input_required", "inputRequests": {"a": {"method": "elicitation/create"}}})
+        }
+        "order" if params["inputResponses"].is_null() && has_forms => {
+            let schema = json!({"type": "object", "required": ["size"], "properties": {
+                "size": {"type": "string", "title": "Size", "enum": ["small", "large"]},
+                "name": {"type": "string", "title": "Name on the box", "description": "As it is spelt", "maxLength": 20},
+                "count": {"type": "integer", "minimum": 1, "maximum": 9, "default": 1},
+                "gift": {"type": "boolean"},
+            }});
+            let ask = json!({"mode": "form", "message": "What shall I order?", "requestedSchema": schema});
+            let requests = json!({"box": {"method": "elicitation/create", "params": ask}});
+            json!({"resultType": "input_required", "inputRequests": requests, "requestState": "asked"})
+        }
+        "order" => {
+            let given =
+                json!({"mark": mark, "given": params["inputResponses"], "state": params["requestState"]});
+            json!({"resultType": "complete", "content": [], "structuredContent": given})
         }
         _ => json!({"resultType": "complete", "content": [], "structuredContent": structured}),
     }

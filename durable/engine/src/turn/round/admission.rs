@@ -82,7 +82,8 @@ impl<'a> Round<'a> {
     /// The tool of a call that may start, or run again where a lost run `started` it; else its refusal.
     fn startable(&self, call: &ToolCall, key: &str, started: bool) -> Result<Rc<ToolSpec>, String> {
         self.guard(call).and_then(|spec| self.unblocked(key, spec)).and_then(|spec| {
-            let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client;
+            let waits = || self.turn.record.borrow().waits_for_input(key);
+            let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client || waits();
             let refusal = match may_run {
                 false => Some(UNKNOWN.to_owned()),
                 true if started => None,

@@ -2,7 +2,7 @@
 
 use super::super::results::{end_event, start_event, told_arguments};
 use super::Round;
-use crate::journal::{Commit, Entry, Fact, ToolEnd};
+use crate::journal::{Asking, Commit, Entry, Fact, ToolEnd};
 use crate::toolbelt::{RunsAt, ToolSpec};
 use wire::model::ToolCall;
 use wire::protocol::{Awaited, Event};
@@ -22,26 +22,25 @@ impl Round<'_> {
         let place = self.level.place.clone();
         let started = Fact::ToolStarted { place, subtask };
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact: started });
-        let until = (spec.runs_at == RunsAt::Client)
-            .then(|| self.note_wait(commit, key, Awaited::Client, self.turn.spec.limits.client_wait_ms));
+        let until = (spec.runs_at == RunsAt::Client).then(|| {
+            self.note_wait(commit, key, Awaited::Client, self.turn.spec.limits.client_wait_ms, None)
+        });
         self.note_start(commit, key, call, now, until);
     }
 
     /// Notes the question to a person whether a call may be made.
     pub(super) fn note_request(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
         let limits = &self.turn.spec.limits;
-        let expires_at = self.note_wait(commit, key, Awaited::Approval, limits.approval_wait_ms);
+        let expires_at = self.note_wait(commit, key, Awaited::Approval, limits.approval_wait_ms, None);
         let request = Event::ApprovalRequest {
             approval_id: self.turn.ids.approval(key),
             tool_call_id: self.turn.ids.tool_call(key),
             name: call.name.clone(),
             args: told_arguments(&call.arguments),
-            permission_class: spec
-                .permission_class
-                .map(|class| class.as_str().to_owned())
-                .unwrap_or_default(),
+            permission_class: spec.class_name().to_owned(),
             read_only: spec.read_only,
             by_client: spec.runs_at == RunsAt::Client,
+            form: None,
             expires_at,
             place: self.level.place.clone(),
         };
@@ -49,10 +48,18 @@ impl Round<'_> {
     }
 
     /// Notes a wait that begins now. Returns the time at which it expires.
-    pub(super) fn note_wait(&self, commit: &mut Commit, key: &str, on: Awaited, wait_ms: u64) -> u64 {
+    pub(super) fn note_wait(
+        &self,
+        commit: &mut Commit,
+        key: &str,
+        on: Awaited,
+        wait_ms: u64,
+        asking: Option<Asking>,
+    ) -> u64 {
         let since = self.turn.ports.clock.now_ms();
         let until = since.saturating_add(wait_ms);
-        let waiting = Fact::Waiting { on, place: self.level.place.clone(), since, until, limit: None };
+        let (place, asking) = (self.level.place.clone(), asking.map(Box::new));
+        let waiting = Fact::Waiting { on, place, since, until, limit: None, asking };
         commit.entries.push(self.turn.entry(key, waiting));
         until
     }

@@ -4,9 +4,12 @@
 //! `ESPALIER_TURNS` sets the number of turns (20 000 by default, `make fuzz` plays a million). A failure
 //! prints the smallest turn that still fails.
 
+use std::rc::Rc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::forms;
 use super::summaries::behind;
 use crate::journal::{Answer, Fact, TurnStop};
 use crate::profiles::{Grant, Limits, OnLimit, Price};
@@ -99,6 +102,7 @@ fn call(number: u8, unique: &str) -> (&'static str, Value) {
             PLANS[which as usize % PLANS.len()],
             ["auto_execute", "draft_only", "agent_review"][which as usize % 3],
         ),
+        26 => (["form", "form_once", "form_locked"][which as usize % 3], json!({})),
         _ => match which {
             0 => ("secret", json!({})),
             1 => ("echo", json!("{not json")),
@@ -217,6 +221,9 @@ impl Random {
             8 | 9 => Some(ModeProfile::AutoRoute),
             _ => None,
         };
+        Rc::get_mut(&mut case.tools).unwrap().add_forms();
+        // Half of the turns have a client that knows forms.
+        case.setting.forms = self.priced;
         case.setting.simple_iterations = self.limits.iterations.min(5);
         case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
         let mut steps = 0;
@@ -238,8 +245,10 @@ impl Random {
                 case.run_with(kill, during);
             } else if case.is_parked() {
                 case.clock.pass(40_000);
+                let asked = forms::asked(&case);
                 case.say(kill, |turn| {
                     decide(turn, &self.answers, false);
+                    forms::fill_in(turn, &asked);
                     let _ = turn.expire();
                 });
             } else {
@@ -251,8 +260,8 @@ impl Random {
 }
 
 fn level() -> impl Strategy<Value = Level> {
-    let few = prop::collection::vec(0..156_u8, 1..5);
-    let many = prop::collection::vec(0..156_u8, 5..41);
+    let few = prop::collection::vec(0..162_u8, 1..5);
+    let many = prop::collection::vec(0..162_u8, 5..41);
     prop::collection::vec((0..21_u8, prop_oneof![9 => few, 1 => many]), 1..4)
 }
 

@@ -1,9 +1,11 @@
 //! Servers of revision 2026-07-28: how they are found, what each request says, and what their results ask for.
 
 use super::*;
+use crate::mcp::connection::{Reply, parsed};
 use crate::mcp::modern::{check, of_arguments};
 use crate::mcp::{Listed, Servers};
-use engine::ports::{ToolContext, ToolError};
+use engine::journal::{Answer, Asking};
+use engine::ports::{Given, Input, Tool, ToolContext, ToolError, ToolReply};
 use engine::versions::{Seen, Versions};
 use serde_json::value::to_raw_value;
 
@@ -37,7 +39,10 @@ fn error(asked: &Asked, code: i64, data: Value) -> String {
 
 fn say(case: &Case) -> Result<Value, McpError> {
     let arguments = to_raw_value(&json!({"text": "hi"})).unwrap();
-    block_on(case.connection().called("say", Vec::new(), &arguments))
+    match block_on(case.connection().called("say", Vec::new(), &arguments, &Input::default()))? {
+        Reply::Result(result) => parsed(&result),
+        Reply::Asks(asking) => panic!("{asking:?}"),
+    }
 }
 
 // Issue 22
@@ -152,7 +157,7 @@ fn a_cut_or_abandoned_call_is_neither_resumed_nor_cancelled_by_a_message() {
     let connection = case.connection();
     block_on(connection.opened()).unwrap();
     let arguments = to_raw_value(&json!({})).unwrap();
-    abandoned(connection.called::<Value>("say", Vec::new(), &arguments));
+    abandoned(connection.called("say", Vec::new(), &arguments, &Input::default()));
     drop(connection);
     assert_eq!(case.server.methods(), ["server/discover", "tools/call"], "the closed reply says it");
 }
@@ -221,6 +226,12 @@ fn called(output_schema: Value, result: Value) -> Result<String, ToolError> {
             _ => result.clone(),
         }))
     });
+    let (tool, context) = listed(&case);
+    block_on(tool.run("{}", context))
+}
+
+/// The tool of a server, and the context of a call.
+fn listed(case: &Case) -> (Rc<dyn Tool>, ToolContext) {
     let configured = [("docs".to_owned(), Rc::new(server("docs")))].into_iter().collect();
     let servers = Servers::new(McpServers(configured), &case.ports);
     let listed: Listed = block_on(servers.listed(ContextKind::Thread, &ada()));
@@ -231,7 +242,119 @@ fn called(output_schema: Value, result: Value) -> Result<String, ToolError> {
         workspace_root: None,
         seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
     };
-    block_on(tool.run("{}", context))
+    (tool, context)
+}
+
+/// Its names and those of the requests are not in the order of the alphabet.
+const NAME: &str = r#"{"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+    "required": ["name"]}"#;
+const REQUESTS: &str = r#"{
+    "who": {"method": "elicitation/create", "params": {"mode": "form", "message": "Your name?", "requestedSchema": NAME}},
+    "sure": {"method": "elicitation/create", "params": {"message": "Sure?", "requestedSchema": {"type": "object"}}}}"#;
+
+/// A server whose tool asks for a name and whether it is sure.
+fn curious() -> Case {
+    modern(move |asked| {
+        let params = &asked.body["params"];
+        let result = match (asked.rpc(), params.get("inputResponses")) {
+            ("tools/list", _) => json!({"tools": [{"name": "say", "inputSchema": {"type": "object"}}]}),
+            (_, None) => {
+                json!({"resultType": "input_required", "inputRequests": "REQUESTS", "requestState": "one"})
+            }
+            (_, Some(given)) => {
+                let told = format!("{} {given}", params["requestState"]);
+                json!({"resultType": "complete", "content": [{"type": "text", "text": told}]})
+            }
+        };
+        let said = asked.result(result).to_string();
+        let said = said.replace("\"REQUESTS\"", &REQUESTS.replace("NAME", NAME));
+        Says::status(200, "application/json", &said)
+    })
+}
+
+fn conversed(tool: &Rc<dyn Tool>, context: ToolContext, input: Input) -> ToolReply {
+    block_on(tool.converse("{}", context, input))
+}
+
+// Issue 22: elicitation
+#[test]
+fn a_server_asks_a_person_and_gets_the_answer_with_the_same_request() {
+    let case = curious();
+    let (tool, context) = listed(&case);
+    let asks = || Input { may_ask: true, given: None };
+    let ToolReply::Asks(asking) = conversed(&tool, context.clone(), asks()) else { panic!() };
+    let schema: Value = serde_json::from_str(NAME).unwrap();
+    let told = json!({"form": {"server": "docs", "questions": [
+        {"id": "who", "message": "Your name?", "schema": schema, "order": ["name", "age"]},
+        {"id": "sure", "message": "Sure?", "schema": {"type": "object"}, "order": []},
+    ]}, "state": "one"});
+    assert_eq!(json!(&*asking), told);
+    let can = &case.last("tools/call").body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(*can, json!({"elicitation": {"form": {}}}));
+    let filled = json!({"who": {"name": "Ada"}}).to_string();
+    for (answer, responses) in [
+        (
+            Answer::Result { content: filled, is_error: false },
+            json!({
+                "who": {"action": "accept", "content": {"name": "Ada"}},
+                "sure": {"action": "accept", "content": {}},
+            }),
+        ),
+        (Answer::Deny, json!({"who": {"action": "decline"}, "sure": {"action": "decline"}})),
+        (Answer::Expired, json!({"who": {"action": "cancel"}, "sure": {"action": "cancel"}})),
+    ] {
+        let given = Some(Given { asking: Asking::clone(&asking), answer });
+        let ToolReply::Ended(said) = conversed(&tool, context.clone(), Input { may_ask: true, given }) else {
+            panic!()
+        };
+        assert!(said.unwrap().contains("\"one\" {"), "the state goes back");
+        let params = &case.last("tools/call").body["params"];
+        assert_eq!(params["inputResponses"], responses);
+        assert_eq!(params["requestState"], "one");
+        assert_eq!(params["arguments"], json!({}), "with the same arguments");
+    }
+}
+
+// Issue 22: a server learns that nobody can answer, and one that asks all the same gets no answer.
+#[test]
+fn where_nobody_can_answer_a_server_is_told_so() {
+    let case = curious();
+    let (tool, context) = listed(&case);
+    let ToolReply::Ended(Err(ToolError(told))) = conversed(&tool, context.clone(), Input::default()) else {
+        panic!()
+    };
+    assert!(told.contains("asks for input"), "{told}");
+    let can = &case.last("tools/call").body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"];
+    assert_eq!(*can, json!({}));
+    assert!(block_on(tool.run("{}", context)).is_err());
+}
+
+// Issue 22: input of another kind than a form.
+#[test]
+fn a_server_that_asks_for_something_else_gets_nothing() {
+    let form = json!({"message": "?", "requestedSchema": {"type": "object"}});
+    let url = json!({"mode": "url", "message": "?", "url": "https://a.example/", "elicitationId": "1"});
+    for (method, params) in [
+        ("sampling/createMessage", form.clone()),
+        ("roots/list", json!({})),
+        ("elicitation/create", url),
+        ("elicitation/create", json!({"message": "?"})),
+        ("elicitation/create", json!({"message": 7, "requestedSchema": {"type": "object"}})),
+    ] {
+        let requests = json!({
+            "a": {"method": "elicitation/create", "params": form}, "b": {"method": method, "params": params},
+        });
+        let case = modern(move |asked| {
+            Says::json(&asked.result(match asked.rpc() {
+                "tools/list" => json!({"tools": [{"name": "say", "inputSchema": {"type": "object"}}]}),
+                _ => json!({"resultType": "input_required", "inputRequests": requests}),
+            }))
+        });
+        let (tool, context) = listed(&case);
+        let reply = conversed(&tool, context, Input { may_ask: true, given: None });
+        let ToolReply::Ended(Err(ToolError(told))) = reply else { panic!("{method}") };
+        assert!(told.contains("asks for input"), "{told}");
+    }
 }
 
 // Issue 22

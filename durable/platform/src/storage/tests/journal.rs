@@ -123,7 +123,15 @@ fn journal_entries_are_read_back_as_they_were_written() {
         Fact::Stopped(TurnStop::Model { error }),
         Fact::Stopped(TurnStop::Superseded),
         Fact::Resumed { count: 1 },
-        Fact::Waiting { on: Awaited::Approval, place: place.clone(), since: 1, until: 2, limit: None },
+        Fact::Waiting {
+            on: Awaited::Approval,
+            place: place.clone(),
+            since: 1,
+            until: 2,
+            limit: None,
+            asking: None,
+        },
+        Fact::InputGiven,
         Fact::Answered { on: Awaited::Client, answer: Answer::Expired, at_ms: 3 },
         Fact::Answered {
             on: Awaited::Client,

@@ -14,6 +14,8 @@ pub enum Awaited {
     Approval,
     /// A person grants the turn its budget once more.
     Limit,
+    /// A person fills in the form of a call that runs.
+    Input,
 }
 
 impl Awaited {
@@ -23,6 +25,7 @@ impl Awaited {
             Awaited::Client => "client",
             Awaited::Approval => "approval",
             Awaited::Limit => "limit",
+            Awaited::Input => "input",
         }
     }
 }

@@ -22,7 +22,7 @@ crate::tagged!(Event by "type" {
     },
     "approval_request" => ApprovalRequest {
         approval_id, tool_call_id, name, args, permission_class, #[serde(default)] read_only, #[serde(default)] by_client,
-        expires_at, ..place: Place { parent_id, depth }
+        form, expires_at, ..place: Place { parent_id, depth }
     },
     "approval_resolved" => ApprovalResolved { approval_id, tool_call_id, decision, ..place: Place { parent_id, depth } },
     "limit_request" => LimitRequest {

@@ -120,7 +120,16 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Stream { after: 1 << 52 },
         ThreadCommand::Cancel,
         ThreadCommand::ToolResult { tool_call_id: "c".into(), content: "{}".into(), is_error: true },
-        ThreadCommand::Approval { approval_id: "a".into(), decision: Decision::ApproveForThread },
+        ThreadCommand::Approval {
+            approval_id: "a".into(),
+            decision: Decision::ApproveForThread,
+            content: None,
+        },
+        ThreadCommand::Approval {
+            approval_id: "a".into(),
+            decision: Decision::Approve,
+            content: Some([("q".to_owned(), serde_json::json!({"n": 1}))].into_iter().collect()),
+        },
         ThreadCommand::Rename { title: "t".into() },
         ThreadCommand::Hooks,
         ThreadCommand::PutHook { hook: Box::new(hook()) },

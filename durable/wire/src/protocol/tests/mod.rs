@@ -174,7 +174,7 @@ fn no_refusal_names_a_rust_type() {
         (&["title", "notes", "status"], |body| TaskChange::parse(body).map(|_| ())),
         (&["title", "content"], |body| DocumentChange::parse(body).map(|_| ())),
         (&["tool_call_id", "result", "is_error"], |body| ToolResult::parse(body).map(|_| ())),
-        (&["approval_id", "decision"], |body| Approval::parse(body).map(|_| ())),
+        (&["approval_id", "decision", "content"], |body| Approval::parse(body).map(|_| ())),
     ];
     let values = [
         json!(null),

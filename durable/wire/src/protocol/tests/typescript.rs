@@ -48,6 +48,8 @@ fn the_page_has_the_wires_types() {
         AgentState,
         Awaited,
         Decision,
+        Form,
+        FormQuestion,
         HookDecision,
         HookPoint,
         HookReach,

@@ -67,6 +67,7 @@ pub const ALL: &[Scenario] = &[
     },
     Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
     Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
+    Scenario { name: "parked-form", case: crate::turn::tests::forms::golden, during: |_, _| {}, parks: true },
     Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },
     plain("stopped-budget", || {
         let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
@@ -114,6 +115,9 @@ pub fn answer(turn: &Turn) {
         let result = Answer::Result { content: "pasted".to_owned(), is_error: false };
         turn.answer(&ids.tool_call(key), Awaited::Client, result).unwrap();
     }
+    let content = json!({"who": {"name": "Ada"}}).to_string();
+    let filled = Answer::Result { content, is_error: false };
+    turn.answer(&ids.approval("0.0~0"), Awaited::Approval, filled).unwrap();
 }
 
 fn direct() -> Case {
