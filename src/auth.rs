@@ -8,6 +8,7 @@ pub mod jwt;
 pub mod scope;
 pub mod seen;
 pub mod session;
+pub mod sessions;
 pub mod signed_in;
 
 use wire::protocol::{ApiError, ErrorCode, Owner};

@@ -1,4 +1,5 @@
-//! Anonymous sessions: a signed cookie names the visitor, and nothing is stored. This module also builds and reads the
+//! Anonymous sessions: a signed cookie names the visitor. A row of D1 lists it, or says that it has ended (`sessions`).
+//! This module also builds and reads the
 //! cookie itself, which signed-in sessions (`signed_in`) use too.
 //!
 //! The token is `<key id>.<payload>.<mac>` (`wire::signing`): the payload is user id, start and end (16 + 8 + 8 bytes,
@@ -9,7 +10,7 @@ use wire::protocol::{ANONYMOUS, Owner};
 use wire::signing::{Keyring, Use};
 
 use super::scope::Scopes;
-use super::{Authority, Principal};
+use super::{Authority, Principal, Verified};
 
 /// The issuer of anonymous users.
 pub const ISSUER: &str = ANONYMOUS;
@@ -49,6 +50,11 @@ impl AnonymousSession {
         let owner =
             Owner { issuer: ISSUER.to_owned(), tenant: "public".to_owned(), user: self.user.to_string() };
         Principal { owner, authority: Authority::Ambient, scopes: Scopes::USER }
+    }
+
+    /// The session as a verified credential.
+    pub fn verified(&self) -> Verified {
+        Verified { principal: self.principal(), expires_at: Some(self.expires_at), key: None }
     }
 }
 

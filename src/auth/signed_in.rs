@@ -14,7 +14,7 @@ use super::{CredentialDigest, Verified};
 
 /// Thirty days from signing in, as long as a visitor's cookie lasts without a visit.
 const LIFETIME_MS: u64 = 30 * 24 * 3_600_000;
-/// The most sessions of a key: more browsers than the people who share a key use. A newer session ends the oldest, so
+/// The most sessions of a user: more browsers than the people who share a key use. A newer session ends the oldest, so
 /// that repeated sign-ins cannot fill the database.
 pub const MAX_SESSIONS: u32 = 100;
 

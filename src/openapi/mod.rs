@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use wire::protocol::{
     AgentDump, AgentList, AgentRounds, ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList,
     KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
-    SentContent, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
+    SentContent, SessionList, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -165,6 +165,9 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::EndAgent { .. } => {
             row.in_thread().gives_nothing("It has ended.").refuses(&[E::AgentNotFound, E::TurnInProgress])
         }
+        Route::Sessions => row.gives::<SessionList>(200),
+        Route::EndOtherSessions => row.gives_nothing("They have ended."),
+        Route::EndSignIn { .. } => row.gives_nothing("It has ended.").refuses(&[E::SessionNotFound]),
         Route::Usage => row.query(days()).gives::<UsageList>(200),
         Route::Keys => row.gives::<KeyList>(200),
         Route::MintKey => {
@@ -188,6 +191,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
 const ID: &str = "8e13dae3-8b2b-85e9-b5cf-a30994b94875";
 
 /// A parameter of a path, by the name that the table gives it.
+// Long: an arm for each name.
 fn path_parameter(name: &str) -> Parameter {
     let id = |what: &str| {
         Parameter::path(name, what, json!({ "type": "string", "format": "uuid" })).such_as(json!(ID))
@@ -223,6 +227,10 @@ fn path_parameter(name: &str) -> Parameter {
         "hook" => {
             let schema = json!({ "type": "string", "maxLength": MAX_HOOK_NAME, "pattern": HOOK_NAME });
             Parameter::path(name, "The hook's name.", schema).such_as(json!("guard"))
+        }
+        "sign_in" => {
+            let schema = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
+            Parameter::path(name, "The session's id.", schema).such_as(json!("0123456789abcdef".repeat(2)))
         }
         "agent" => {
             let schema = json!({ "type": "string", "minLength": 1, "maxLength": 32 });

@@ -137,8 +137,7 @@ routes! {
     /// scopes, which ends with the key, after 30 days at most. Without a key it tells the user of the cookie. Where no
     /// cookie is valid it opens an anonymous session, if the deployment has them.
     Post "/api/session" => Session, KnownOrigin, optional_json::<SignIn>();
-    /// Signs out. A session that an API key opened ends: within a minute its cookie is invalid everywhere. An anonymous
-    /// session ends in the browser alone, which deletes the cookie.
+    /// Signs out. The session ends: within a minute its cookie is invalid everywhere. The browser deletes the cookie.
     Delete "/api/session" => SignOut, KnownOrigin, Nothing;
     /// Sends a message to a thread and streams the turn that answers. The stream ends after the turn's `done`. The turn
     /// goes on when the client closes the stream, unless `cancel_on_disconnect` is true. A repeated `turn_id` streams
@@ -223,6 +222,12 @@ routes! {
     Get "/api/threads/{}/agents/{}/dump" => DumpAgent(id, agent), Needs(Read), Nothing;
     /// Ends an agent and all that it made. Their names are free again.
     Delete "/api/threads/{}/agents/{}" => EndAgent(id, agent), Needs(Write), Nothing;
+    /// Lists the user's sessions, newest first: those that their API keys opened, or a visitor's own after its first turn.
+    Get "/api/me/sessions" => Sessions, Needs(Read), Nothing;
+    /// Ends all sessions of the user but the one of the request. Within a minute their cookies are invalid everywhere.
+    Delete "/api/me/sessions" => EndOtherSessions, Needs(Write), Nothing;
+    /// Ends a session of the user. Within a minute its cookie is invalid everywhere.
+    Delete "/api/me/sessions/{}" => EndSignIn(sign_in), Needs(Write), Nothing;
     /// Sums the usage of the user's model calls by day, operation, model and context.
     Get "/api/usage" => Usage, Needs(Read), Nothing;
     /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.

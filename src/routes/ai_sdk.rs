@@ -5,7 +5,7 @@ use engine::toolbelt::client;
 use percent_encoding::percent_decode_str;
 use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
 
-use super::{chat, object};
+use super::{chat, object, sessions};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -32,7 +32,7 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
             ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted }
         }
     };
-    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
 /// A command to the thread of a chat that a path names.

@@ -4,7 +4,7 @@ use engine::toolbelt::client;
 use wire::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use worker::console_debug;
 
-use super::object;
+use super::sessions;
 use crate::auth::session;
 use crate::call::{ADDRESS, Answer, Call};
 use crate::ids::uuid_v7;
@@ -26,7 +26,7 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
     let (request, history) = (Box::new(request), Vec::new());
     let (dialect, follows, unlisted) = (None, None, false);
     let command = ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted };
-    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
 /// The visitor who sends a request; none for a user with a name.

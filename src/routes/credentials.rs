@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use sha2::{Digest, Sha256};
-use wire::protocol::{ApiError, ErrorCode, Owner};
+use wire::protocol::{ApiError, ErrorCode, Owner, hex};
 use worker::console_error;
 
 use super::jwks;
@@ -12,6 +12,9 @@ use crate::auth::api_key::{self, ApiKey, KeyRow};
 use crate::auth::jwt::{Issuer, Token};
 use crate::auth::scope::{Access, Scope};
 use crate::auth::seen::SeenCredentials;
+use crate::auth::session::AnonymousSession;
+use crate::auth::sessions::store::VisitorRow;
+use crate::auth::sessions::{self, Kept, visitor_hash};
 use crate::auth::signed_in::{self, SessionToken};
 use crate::auth::{Authority, Credential, CredentialDigest, Verified, presented, unauthenticated};
 use crate::body;
@@ -23,6 +26,7 @@ use crate::settings::Anonymous;
 thread_local! {
     // Borrowed for single look-ups only, never across an await.
     static SEEN: RefCell<SeenCredentials> = const { RefCell::new(SeenCredentials::new()) };
+    static KEPT: RefCell<Kept> = const { RefCell::new(Kept::new()) };
 }
 
 /// The caller of an admitted request, known where the route needs a credential.
@@ -111,8 +115,7 @@ pub async fn verify(call: &Call, credential: &Credential) -> Result<Verified, Fa
         Credential::Anonymous(token) => match &call.settings.anonymous {
             Anonymous::On(secrets) => {
                 let session = secrets.verify(token, call.now).ok_or_else(session_refused)?;
-                let expires_at = Some(session.expires_at);
-                Ok(Verified { principal: session.principal(), expires_at, key: None })
+                by_visit(call, token, session).await
             }
             Anonymous::Off => Err(unauthenticated("this service has no anonymous sessions").into()),
             Anonymous::NoSecret => Err(no_secret().into()),
@@ -184,6 +187,76 @@ async fn by_session(call: &Call, token: &SessionToken) -> Result<Verified, Failu
     known.ok_or_else(|| session_refused().into())
 }
 
+/// Verifies a visitor's session, whose token is good, by its row in D1: the session may have been ended. As with keys, the
+/// answer of a moment ago spares the query, and holds longer while D1 is down. Without one D1 must answer: the guard against
+/// a session that was ended cannot be passed by waiting for an outage.
+async fn by_visit(call: &Call, token: &str, session: AnonymousSession) -> Result<Verified, Failure> {
+    let (digest, now) = (digest_of(token), call.now);
+    if let Some(verified) = SEEN.with_borrow(|seen| seen.fresh(&digest, now)) {
+        return Ok(verified);
+    }
+    let hash = visitor_hash(&session.user.to_string());
+    match sessions::store::of_visitor(&call.env, &hash).await {
+        Ok(VisitorRow::Ended) => {
+            SEEN.with_borrow_mut(|seen| seen.forget(&digest));
+            return Err(session_refused().into());
+        }
+        Ok(VisitorRow::Open) => {
+            KEPT.with_borrow_mut(|kept| kept.insert(&hash));
+        }
+        Ok(VisitorRow::None) => {}
+        Err(error) => return in_grace(&digest, now, "looking up a session", error),
+    }
+    remember_visitor(token, &session, now);
+    Ok(session.verified())
+}
+
+/// Remembers a visitor whose session is open: D1 said so now, or it begins now.
+pub fn remember_visitor(token: &str, session: &AnonymousSession, now: u64) {
+    SEEN.with_borrow_mut(|seen| seen.remember(digest_of(token), session.verified(), now));
+}
+
+fn digest_of(token: &str) -> CredentialDigest {
+    Sha256::digest(token.as_bytes()).into()
+}
+
+/// Whether this isolate does not know yet that the visitor's session has a row. From here on it counts as known.
+pub fn is_first_turn(hash: &str) -> bool {
+    KEPT.with_borrow_mut(|kept| kept.insert(hash))
+}
+
+/// The row of a visitor's session could not be written: the next turn tries again.
+pub fn is_not_kept(hash: &str) {
+    KEPT.with_borrow_mut(|kept| kept.remove(hash));
+}
+
+/// The credential that D1 cannot be asked about, if it was verified before.
+fn in_grace(
+    digest: &CredentialDigest,
+    now: u64,
+    what: &'static str,
+    error: worker::Error,
+) -> Result<Verified, Failure> {
+    let verified = SEEN.with_borrow(|seen| seen.in_grace(digest, now));
+    let verified = verified.ok_or_else(|| Failure::internal(what)(error))?;
+    console_error!("{what}: D1 cannot be asked; what was verified before goes on");
+    Ok(verified)
+}
+
+/// The digest of the session that the request's cookie shows and that admitted it; none where another credential did.
+pub fn own_session(call: &Call) -> Result<Option<String>, ApiError> {
+    Ok(match presented(|name| call.header(name), issuers(call)?, call.is_https())? {
+        Credential::SignedIn(token) => Some(hex(&token.digest())),
+        Credential::Anonymous(token) => match &call.settings.anonymous {
+            Anonymous::On(secrets) => {
+                secrets.verify(&token, call.now).map(|session| visitor_hash(&session.user.to_string()))
+            }
+            Anonymous::Off | Anonymous::NoSecret => None,
+        },
+        Credential::ApiKey(_) | Credential::Jwt { .. } => None,
+    })
+}
+
 /// Verifies a credential by its row in D1; `None` refuses it. A credential that was verified a moment ago costs no
 /// query, and serves longer while D1 is down.
 async fn by_row(
@@ -198,12 +271,7 @@ async fn by_row(
     }
     let row = match row.await {
         Ok(row) => row,
-        Err(error) => {
-            let verified = SEEN.with_borrow(|seen| seen.in_grace(&digest, now));
-            let verified = verified.ok_or_else(|| Failure::internal("looking up an API key")(error))?;
-            console_error!("D1 cannot be asked for API keys: a key that was verified before goes on");
-            return Ok(Some(verified));
-        }
+        Err(error) => return in_grace(&digest, now, "looking up an API key", error).map(Some),
     };
     let used = row.as_ref().filter(|row| row.use_is_news(now)).map(|row| row.prefix.clone());
     let verified = row.and_then(verify);
@@ -225,11 +293,11 @@ async fn by_row(
 }
 
 /// A session was signed out: this isolate notices at once, the others within a minute.
-pub fn forget_session(token: &SessionToken) {
-    SEEN.with_borrow_mut(|seen| seen.forget(&token.digest()));
+pub fn forget_session(digest: &CredentialDigest) {
+    SEEN.with_borrow_mut(|seen| seen.forget(digest));
 }
 
-/// A key of this user was revoked: this isolate notices at once, the others within a minute.
+/// A key or a session of this user was revoked: this isolate notices at once, the others within a minute.
 pub fn forget(tenant: &str, user: &str) {
     SEEN.with_borrow_mut(|seen| seen.forget_user(tenant, user));
 }

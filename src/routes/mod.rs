@@ -24,6 +24,7 @@ mod projects;
 #[cfg(feature = "records")]
 mod records;
 mod session;
+mod sessions;
 mod threads;
 #[cfg(any(feature = "files", feature = "knowledge"))]
 mod uploads;
@@ -155,6 +156,9 @@ fn answering<'a>(
         Route::EndAgent { id, agent } => {
             ask(caller.owner()?, id, ThreadCommand::EndAgent { name: agent.to_owned() })
         }
+        Route::Sessions => sessions::list(call, caller.owner()?).boxed_local(),
+        Route::EndOtherSessions => sessions::end_others(call, caller.owner()?).boxed_local(),
+        Route::EndSignIn { sign_in } => sessions::end(call, caller.owner()?, sign_in).boxed_local(),
         Route::Usage => usage::sums(call, caller.owner()?).boxed_local(),
         Route::Keys => keys::list(call, caller.verified()?).boxed_local(),
         Route::MintKey => keys::mint(call, caller.verified()?, body).boxed_local(),

@@ -8,7 +8,7 @@ use wire::protocol::{
     AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
 };
 
-use super::{chat, object};
+use super::{chat, object, sessions};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::models::{ModelList, configuration};
@@ -70,7 +70,7 @@ pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> R
             (thread_id, command)
         }
     };
-    let response = object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await?;
+    let response = sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await?;
     Ok(match ignored.is_empty() {
         true => Answer::Object(response),
         false => Answer::Warned(response, format!("299 espalier \"ignored: {}\"", ignored.join(", "))),

@@ -1,11 +1,15 @@
 //! `/api/session`: the session cookie. Somebody who signs in with an API key gets a session in D1. A visitor without a
-//! key gets a signed cookie where the deployment allows that; for it nothing is stored.
+//! key gets a signed cookie where the deployment allows that; D1 has a row for it from the first turn on (`sessions`).
 
-use wire::protocol::{ErrorCode, SignIn};
+use wire::protocol::{ErrorCode, SignIn, hex};
+use worker::console_error;
 
 use super::credentials;
-use crate::auth::session::{AnonymousSession, clear_cookie, set_cookie, token_in};
-use crate::auth::signed_in::{Opened, SessionToken, end_of, store};
+use super::sessions::agent;
+use crate::auth::session::{AnonymousSession, SessionSecrets, clear_cookie, set_cookie, token_in};
+use crate::auth::sessions::{self, SEEN_EVERY_MS};
+use crate::auth::signed_in::store::{self, NewSession};
+use crate::auth::signed_in::{Opened, SessionToken, end_of};
 use crate::auth::{Credential, unauthenticated};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
@@ -29,7 +33,9 @@ async fn sign_in(call: &Call, key: &str) -> Result<Answer, Failure> {
     let token = SessionToken::mint(secret);
     let expires_at = end_of(&key, call.now);
     let prefix = key.key.as_ref().map_or("", |label| label.prefix.as_str());
-    let stored = store::insert(&call.env, &token, prefix, call.now, expires_at).await;
+    let agent = agent(call);
+    let session = NewSession { token: &token, prefix, agent: &agent, now: call.now, expires_at };
+    let stored = store::insert(&call.env, &key.principal.owner, session).await;
     stored.map_err(Failure::internal("storing a session"))?;
     let cookie = set_cookie(token.reveal(), expires_at, call.now, call.is_https());
     let opened = Opened { expires_at: Some(expires_at), ..Opened::from(key) };
@@ -38,49 +44,91 @@ async fn sign_in(call: &Call, key: &str) -> Result<Answer, Failure> {
 
 /// Tells the user of the request's cookie; without a valid one, begins a visitor's session.
 async fn resume(call: &Call) -> Result<Answer, Failure> {
-    match credentials::ambient(call)? {
-        Some(Credential::Anonymous(token)) => visit(call, Some(&token)),
-        Some(credential) => match credentials::verify(call, &credential).await {
-            Ok(verified) => Ok(Reply::json(200, &Opened::from(verified)).into()),
-            // The session is over: the caller goes on as a visitor.
-            Err(Failure::Refused(error)) if error.code == ErrorCode::Unauthenticated => visit(call, None),
-            Err(failure) => Err(failure),
-        },
-        None => visit(call, None),
+    let Some(credential) = credentials::ambient(call)? else { return begin(call) };
+    let verified = match credentials::verify(call, &credential).await {
+        Ok(verified) => verified,
+        // The session is over: the caller goes on as a visitor.
+        Err(Failure::Refused(error)) if error.code == ErrorCode::Unauthenticated => return begin(call),
+        Err(failure) => return Err(failure),
+    };
+    match &credential {
+        Credential::Anonymous(token) => return renew(call, token).await,
+        Credential::SignedIn(token) => touch(call, token),
+        Credential::ApiKey(_) | Credential::Jwt { .. } => {}
+    }
+    Ok(Reply::json(200, &Opened::from(verified)).into())
+}
+
+/// Writes down that a signed-in user has come back, after the answer.
+fn touch(call: &Call, token: &SessionToken) {
+    let (env, now, hash) = (call.env.clone(), call.now, hex(&token.digest()));
+    call.context.wait_until(async move {
+        if let Err(error) = sessions::store::touch(&env, &hash, now, now.saturating_sub(SEEN_EVERY_MS)).await
+        {
+            console_error!("writing down a visit: {error}");
+        }
+    });
+}
+
+/// Gives a visitor's session a new term when it is time. The row first: what deletes old visitors goes by the row, and
+/// must not come before the cookie is over.
+async fn renew(call: &Call, token: &str) -> Result<Answer, Failure> {
+    let secrets = secrets(call)?;
+    let Some(session) = secrets.verify(token, call.now) else { return begin(call) };
+    let next = session.renewed(call.now);
+    if next == session {
+        return Ok(visiting(call, secrets, &session));
+    }
+    let renewed = sessions::store::renew_visitor(&call.env, &next, call.now).await;
+    renewed.map_err(Failure::internal("renewing a session"))?;
+    Ok(visiting(call, secrets, &next))
+}
+
+/// Begins a visitor's session.
+fn begin(call: &Call) -> Result<Answer, Failure> {
+    let secrets = secrets(call)?;
+    let user = uuid_v7(call.now).map_err(Failure::internal("drawing a visitor's id"))?;
+    let session = AnonymousSession::begin(user, call.now);
+    // Nobody can have ended it. A session that was looked up is not remembered anew: whoever comes back each minute would
+    // never be looked up again.
+    credentials::remember_visitor(&secrets.sign(&session), &session, call.now);
+    Ok(visiting(call, secrets, &session))
+}
+
+fn secrets(call: &Call) -> Result<&SessionSecrets, Failure> {
+    match &call.settings.anonymous {
+        Anonymous::On(secrets) => Ok(secrets),
+        Anonymous::Off => Err(unauthenticated("sign in with an API key").into()),
+        Anonymous::NoSecret => Err(credentials::no_secret().into()),
     }
 }
 
-/// Keeps a visitor who has a valid token, else begins a new session.
-fn visit(call: &Call, token: Option<&str>) -> Result<Answer, Failure> {
-    let secrets = match &call.settings.anonymous {
-        Anonymous::On(secrets) => secrets,
-        Anonymous::Off => return Err(unauthenticated("sign in with an API key").into()),
-        Anonymous::NoSecret => return Err(credentials::no_secret().into()),
-    };
-    let session = match token.and_then(|token| secrets.verify(token, call.now)) {
-        Some(session) => session.renewed(call.now),
-        None => {
-            let user = uuid_v7(call.now).map_err(Failure::internal("drawing a visitor's id"))?;
-            AnonymousSession::begin(user, call.now)
-        }
-    };
-    let cookie = set_cookie(&secrets.sign(&session), session.expires_at, call.now, call.is_https());
-    let opened = Opened {
-        user_id: session.user.to_string(),
-        expires_at: Some(session.expires_at),
-        scopes: session.principal().scopes.words(),
-        key: None,
-    };
-    Ok(Reply::json(200, &opened).with("set-cookie", cookie).into())
+/// The answer to a visitor, whose session is open.
+fn visiting(call: &Call, secrets: &SessionSecrets, session: &AnonymousSession) -> Answer {
+    let cookie = set_cookie(&secrets.sign(session), session.expires_at, call.now, call.is_https());
+    // A visitor's id alone: it is a UUID, so it names no user of an issuer.
+    let opened = Opened { user_id: session.user.to_string(), ..Opened::from(session.verified()) };
+    Reply::json(200, &opened).with("set-cookie", cookie).into()
 }
 
-/// `DELETE /api/session`. It deletes the row before it answers, so a failure tells the caller that the session lives on.
+/// `DELETE /api/session`. It ends the session in D1 before it answers, so a failure tells the caller that the session lives
+/// on.
 pub async fn sign_out(call: &Call) -> Result<Answer, Failure> {
     // The session of the cookie, even where a proxy adds another credential.
     let cookies = call.header("cookie").unwrap_or_default();
-    if let Some(token) = token_in(&cookies, call.is_https()).and_then(SessionToken::parse) {
-        store::delete(&call.env, &token).await.map_err(Failure::internal("deleting a session"))?;
-        credentials::forget_session(&token);
+    if let Some(token) = token_in(&cookies, call.is_https()) {
+        match (SessionToken::parse(token), &call.settings.anonymous) {
+            (Some(token), _) => {
+                store::delete(&call.env, &token).await.map_err(Failure::internal("deleting a session"))?;
+                credentials::forget_session(&token.digest());
+            }
+            (None, Anonymous::On(secrets)) => {
+                if let Some(session) = secrets.verify(token, call.now) {
+                    super::sessions::end_visit(call, session.user).await?;
+                }
+            }
+            (None, Anonymous::Off | Anonymous::NoSecret) => {}
+        }
     }
     Ok(Reply::empty().with("set-cookie", clear_cookie(call.is_https())).into())
 }

@@ -8,7 +8,7 @@ use wire::protocol::{
     WorkflowDefinition, WorkflowList, check_workflow_id,
 };
 
-use super::{chat, object, threads};
+use super::{chat, object, sessions, threads};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -74,7 +74,7 @@ async fn start(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answe
     let thread_id = owner.session_thread(session_id);
     let visitor = chat::visitor(call, &owner);
     let command = ThreadCommand::StartSession { session_id, workflow, goal, visitor };
-    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
 fn of(call: &Call, owner: &Owner) -> D1Workflows {

@@ -134,6 +134,12 @@ def with_project():
     return {"project": project, "document": known["documents"][0]["id"], "task": known["tasks"][0]["id"]}
 
 
+def with_sign_in():
+    key = KEY["authorization"].removeprefix("Bearer ")
+    requests.post(f"{URL}/api/session", json={"key": key}, timeout=30).raise_for_status()
+    return {"sign_in": requests.get(f"{URL}/api/me/sessions", headers=KEY, timeout=30).json()["sessions"][0]["id"]}
+
+
 def with_agent():
     known = thread()
     name = f"agent{next(NUMBERS)}"
@@ -249,6 +255,7 @@ MAKE = {
     "HoldQueue": queued,
     "EditQueued": queued,
     "RemoveQueued": queued,
+    "EndSignIn": with_sign_in,
     "Agents": with_agent,
     "RestoreAgent": thread,
     "AgentRounds": with_agent,

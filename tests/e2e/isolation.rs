@@ -34,6 +34,17 @@ async fn others() -> Vec<(&'static str, Client)> {
     ]
 }
 
+/// The id of a session, whose user has an API key: users of an issuer's tokens have no sessions.
+async fn signed_in() -> String {
+    let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
+    let admin = closed.with("authorization", &format!("Bearer {}", env("ESPALIER_ADMIN_KEY")));
+    let new = json!({ "name": "hers", "scopes": ["read", "write"] });
+    let key = admin.post("/api/keys", &new).await.expect(201).await.json().await["key"].take();
+    closed.post("/api/session", &json!({ "key": key })).await.expect(200).await;
+    let keyed = closed.with("authorization", &format!("Bearer {}", key.as_str().expect("a key")));
+    id_of(&keyed.read("/api/me/sessions").await["sessions"][0])
+}
+
 /// A user with one thing of each kind, and an open turn. It waits for its client: the clock of the turn stands still
 /// while the probes are made, however long that takes.
 struct Owner {
@@ -84,7 +95,8 @@ impl Owner {
         let started = case.client.post(&format!("/api/workflows/{workflow}/sessions"), &json!({})).await;
         let started = started.expect(200).await.json().await;
         let session = started["session_id"].as_str().expect("an id").to_owned();
-        let ids = Ids { thread, turn, project, memory, collection, document, workflow, session };
+        let sign_in = signed_in().await;
+        let ids = Ids { thread, turn, project, memory, collection, document, workflow, session, sign_in };
         Owner { case, ids, open }
     }
 

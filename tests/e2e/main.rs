@@ -53,6 +53,7 @@ mod queue;
 mod quotas;
 #[cfg(feature = "records")]
 mod records;
+mod session_list;
 mod sign_in;
 mod silent_readers;
 mod smoke_model;

@@ -167,6 +167,8 @@ async fn a_foreign_page_changes_nothing_about_a_session() {
             ("POST", "/api/keys", new_key.as_str()),
             ("POST", "/api/session", theirs.as_str()),
             ("DELETE", "/api/session", ""),
+            ("DELETE", "/api/me/sessions", ""),
+            ("DELETE", "/api/me/sessions/0123456789abcdef0123456789abcdef", ""),
         ] {
             let reply = page.send(method, path, body.to_owned()).await;
             assert_eq!(reply.header("set-cookie"), "");
@@ -176,23 +178,29 @@ async fn a_foreign_page_changes_nothing_about_a_session() {
     user.get("/api/threads").await.expect(200).await;
 }
 
-// As many as `signed_in::MAX_SESSIONS`.
+// As many as `signed_in::MAX_SESSIONS`, whichever of the keys opened them.
 #[tokio::test]
-async fn a_key_has_a_hundred_sessions_and_the_oldest_makes_room() {
-    let key = mint(&["read"]).await;
-    let oldest = sign_in(&key["key"]).await;
-    let second = sign_in(&key["key"]).await;
+async fn a_user_has_a_hundred_sessions_and_the_oldest_makes_room() {
+    let (key, user) = (mint(&["read"]).await, new_id());
+    let of_user = json!({ "name": "desk", "scopes": ["read"], "user": user });
+    let first = admin().post("/api/keys", &of_user).await.expect(201).await.json().await;
+    let other = admin().post("/api/keys", &of_user).await.expect(201).await.json().await;
+    let somebody = sign_in(&key["key"]).await;
+    let oldest = sign_in(&first["key"]).await;
+    let second = sign_in(&other["key"]).await;
     for _ in 0..98 {
-        sign_in(&key["key"]).await;
+        sign_in(&other["key"]).await;
     }
-    let prefix = key["prefix"].as_str().expect("a prefix");
-    let count = format!("SELECT count(*) AS count FROM sessions WHERE key_prefix = '{prefix}'");
+    let count = format!(
+        "SELECT count(*) AS count FROM sessions JOIN api_keys ON prefix = key_prefix WHERE api_keys.user_id = 'key:{user}'"
+    );
     assert_eq!(stored::d1_at(STATE, &count).await, [json!({ "count": 100 })]);
-    let newest = sign_in(&key["key"]).await;
+    let newest = sign_in(&first["key"]).await;
     assert_eq!(stored::d1_at(STATE, &count).await, [json!({ "count": 100 })]);
     assert_out(&oldest).await;
     second.get("/api/threads").await.expect(200).await;
     newest.get("/api/threads").await.expect(200).await;
+    somebody.get("/api/threads").await.expect(200).await;
 }
 
 // The page gets the same answer from a service behind a proxy that signs people in.

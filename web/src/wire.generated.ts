@@ -1002,6 +1002,32 @@ export type UsageList = {
 from: number, usage: Array<UsageRow>, };
 
 /**
+ * A session of a user. Its id opens nothing.
+ */
+export type SessionSummary = { id: string, 
+/**
+ * The sign-in; of a visitor the first turn.
+ */
+created_at: number, 
+/**
+ * When the user last came back: exact to the day, and of a visitor to the renewal of the cookie.
+ */
+seen_at: number, expires_at: number, 
+/**
+ * The browser and the system in short form, as they call themselves; empty where they are not known.
+ */
+agent: string, 
+/**
+ * Whether this request belongs to the session.
+ */
+current: boolean, };
+
+/**
+ * The sessions of a user, newest first.
+ */
+export type SessionList = { sessions: Array<SessionSummary>, };
+
+/**
  * The state of an agent.
  */
 export type AgentStatus = "created" | "speaking" | "silent" | "terminated";

@@ -14,7 +14,7 @@ use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::routes::credentials::Caller;
-use crate::routes::{chat, object};
+use crate::routes::{chat, object, sessions};
 
 /// What `chat` asks of the thread's object, or an answer that needs none.
 enum Asked {
@@ -51,7 +51,7 @@ pub async fn converse(
         Asked::Of(thread_id, command) => (thread_id, command),
         Asked::Answered(answer) => return Ok(answer),
     };
-    let response = object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await?;
+    let response = sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await?;
     if response.ok() {
         return Ok(Answer::Object(response));
     }

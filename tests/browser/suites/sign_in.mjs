@@ -90,6 +90,29 @@ export async function signIn(browser) {
     assertEqual(await byId(page, "composer").inputValue(), "Half a thought", "the draft");
   });
 
+  await check("the settings list where one is signed in, and sign another browser out", async () => {
+    const { key } = await mint(ada.user_id.split(":")[1]);
+    const body = { method: "POST", body: JSON.stringify({ key }), headers: { "content-type": "application/json", "user-agent": "elsewhere/1" } };
+    const opened = await fetch(new URL("/api/session", base), body);
+    const elsewhere = { headers: { cookie: opened.headers.get("set-cookie").split(";")[0] } };
+    const status = async () => (await fetch(new URL("/api/threads", base), elsewhere)).status;
+    assertEqual(await status(), 200, "the other browser, before");
+    await byId(page, "settings").click();
+    const dialog = byId(page, "settings-dialog");
+    await dialog.getByRole("button", { name: "Where you are signed in" }).click();
+    const rows = byId(page, "session");
+    await rows.nth(1).waitFor();
+    assertEqual(await rows.filter({ hasText: "This browser" }).count(), 1, "this browser");
+    assertEqual(await byId(page, "session-end").count(), 1, "only the other one can be ended here");
+    await clean(page, "the list of sessions");
+    await byId(rows.filter({ hasText: "elsewhere" }), "session-end").click();
+    await byId(page, "confirm").click();
+    await rows.filter({ hasText: "elsewhere" }).waitFor({ state: "detached" });
+    assertEqual([await rows.count(), await status()], [1, 401], "the other browser, after");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  });
+
   await check("signing out clears every tab, and a copy of the cookie opens no session", async () => {
     const other = await context.newPage();
     await other.goto(page.url());

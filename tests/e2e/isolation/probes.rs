@@ -13,6 +13,7 @@ pub struct Ids {
     pub document: String,
     pub workflow: String,
     pub session: String,
+    pub sign_in: String,
 }
 
 impl Ids {
@@ -27,6 +28,7 @@ impl Ids {
             document: new_id(),
             workflow: new_id(),
             session: new_id(),
+            sign_in: new_id().replace('-', ""),
         }
     }
 
@@ -41,6 +43,7 @@ impl Ids {
             ("{document}", &self.document),
             ("{workflow}", &self.workflow),
             ("{session}", &self.session),
+            ("{sign_in}", &self.sign_in),
         ];
         let bare = |id: &str| id.replace('-', "");
         let response = format!("resp_{}{}0", bare(&self.thread), bare(&self.turn));
@@ -58,7 +61,8 @@ pub struct Probe {
 }
 
 /// The codes of the refusals, by the beginning of the path.
-const CODES: [(&str, &str); 8] = [
+const CODES: [(&str, &str); 9] = [
+    ("/api/me/sessions/", "session_not_found"),
     ("/api/workflows/{workflow}/sessions/", "session_not_found"),
     ("/api/workflows/", "workflow_not_found"),
     ("/v1/responses/", "thread_not_found"),
@@ -133,6 +137,7 @@ pub fn probes() -> Vec<Probe> {
         ("GET /api/projects/{}/documents/{}", "/api/projects/{project}/documents/{turn}", NULL),
         ("PATCH /api/projects/{}/documents/{}", "/api/projects/{project}/documents/{turn}", words.clone()),
         ("DELETE /api/projects/{}/documents/{}", "/api/projects/{project}/documents/{turn}", NULL),
+        ("DELETE /api/me/sessions/{}", "/api/me/sessions/{sign_in}", NULL),
         ("DELETE /api/memories/{}", "/api/memories/{memory}", NULL),
         ("GET /api/collections/{}", "/api/collections/{collection}", NULL),
         ("DELETE /api/collections/{}", "/api/collections/{collection}", NULL),

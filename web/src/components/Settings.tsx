@@ -11,6 +11,7 @@ import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
 import { CloseIcon } from "./Icons";
+import { SessionsSetting } from "./SessionsSetting";
 import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
@@ -60,6 +61,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         {features().map(({ name, setting }) => setting && <FeaturesSetting key={name} setting={setting} />)}
         <NotificationsSetting />
         <ApprovalsSetting />
+        <SessionsSetting />
         <UsageSetting />
         <Keys />
         {health?.version && (

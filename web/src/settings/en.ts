@@ -23,6 +23,18 @@ export const settings = {
   version: (version: string, model: string | undefined) => `Espalier ${version}${model ? `, answered by ${model}` : ""}`,
 };
 
+export const sessionWords = {
+  title: "Sessions",
+  open: "Where you are signed in",
+  none: "No sessions yet. A visitor’s session is listed after the first message.",
+  current: "This browser",
+  seen: (ago: string) => `Last seen ${ago}`,
+  end: "Sign out there",
+  endQuestion: "Sign this browser out?",
+  endOthers: "Sign out everywhere else",
+  endOthersQuestion: "Sign all other browsers out?",
+};
+
 export const usage = {
   title: "Usage",
   open: "Your usage in the last 30 days",

@@ -102,6 +102,31 @@ pub struct KeyList {
     pub keys: Vec<KeySummary>,
 }
 
+/// A session of a user. Its id opens nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SessionSummary {
+    pub id: String,
+    /// The sign-in; of a visitor the first turn.
+    pub created_at: u64,
+    /// When the user last came back: exact to the day, and of a visitor to the renewal of the cookie.
+    pub seen_at: u64,
+    pub expires_at: u64,
+    /// The browser and the system in short form, as they call themselves; empty where they are not known.
+    pub agent: String,
+    /// Whether this request belongs to the session.
+    pub current: bool,
+}
+
+/// The sessions of a user, newest first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SessionList {
+    pub sessions: Vec<SessionSummary>,
+}
+
 /// A new key. No later response shows it again.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

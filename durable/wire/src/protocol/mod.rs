@@ -53,7 +53,9 @@ pub use hook::{
     Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
     MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
 };
-pub use key::{KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SignIn};
+pub use key::{
+    KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SessionList, SessionSummary, SignIn,
+};
 #[cfg(feature = "openapi")]
 pub use knowledge::LINE;
 pub use knowledge::{

@@ -105,6 +105,8 @@ fn the_page_has_the_wires_types() {
         DocumentDetail,
         UsageRow,
         UsageList,
+        SessionSummary,
+        SessionList,
         AgentStatus,
         AgentSummary,
         AgentList,

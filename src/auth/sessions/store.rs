@@ -1,0 +1,144 @@
+//! The rows of sessions in D1, beyond those of signing in (`signed_in::store`).
+
+use bindings::d1::{batch, database, number, rows, text};
+use serde::Deserialize;
+use wire::protocol::{Owner, SessionSummary};
+use worker::wasm_bindgen::JsValue;
+use worker::{D1PreparedStatement, Env, Result};
+
+use super::visitor_hash;
+use crate::auth::api_key;
+use crate::auth::session::{self, AnonymousSession};
+
+/// The sessions of a user (`?1`, `?2`) whose key still opens something at the time `?3`.
+const OF_USER: &str = "FROM sessions s JOIN api_keys k ON k.prefix = s.key_prefix \
+    WHERE k.tenant = ?1 AND k.user_id = ?2 AND s.expires_at > ?3 \
+    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)";
+
+/// The columns of [`ListedRow`], where `?4` is the digest of the caller's own session.
+const LISTED: &str = "SELECT substr(s.hash, 1, 32) AS id, s.created_at, coalesce(s.seen_at, s.created_at) AS seen_at, \
+    s.expires_at, coalesce(s.agent, '') AS agent, s.hash = ?4 AS is_current";
+
+#[derive(Deserialize)]
+struct ListedRow {
+    id: String,
+    created_at: u64,
+    seen_at: u64,
+    expires_at: u64,
+    agent: String,
+    is_current: u8,
+}
+
+impl From<ListedRow> for SessionSummary {
+    fn from(row: ListedRow) -> Self {
+        let ListedRow { id, created_at, seen_at, expires_at, agent, is_current } = row;
+        SessionSummary { id, created_at, seen_at, expires_at, agent, current: is_current == 1 }
+    }
+}
+
+fn of_user(owner: &Owner, now: u64) -> [JsValue; 3] {
+    [text(&owner.tenant), text(&owner.user_id()), number(now)]
+}
+
+/// The sessions of a user, newest first. A user whom neither a key nor a visit made has none.
+pub async fn list(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<Vec<SessionSummary>> {
+    const ORDER: &str = "ORDER BY s.created_at DESC, s.hash";
+    let (query, values) = match owner.issuer.as_str() {
+        api_key::ISSUER => {
+            let [tenant, user, now] = of_user(owner, now);
+            (format!("{LISTED} {OF_USER} {ORDER}"), vec![tenant, user, now, text(current)])
+        }
+        session::ISSUER => {
+            let own = text(&visitor_hash(&owner.user));
+            let of_visitor =
+                "FROM sessions s WHERE s.hash = ?1 AND s.revoked_at IS NULL AND s.expires_at > ?3";
+            (format!("{LISTED} {of_visitor}"), vec![own, JsValue::NULL, number(now), text(current)])
+        }
+        _ => return Ok(Vec::new()),
+    };
+    let listed = rows(&database(env)?.prepare(query).bind(&values)?.all().await?)?;
+    Ok(wire::json::from_str::<Vec<ListedRow>>(&listed)?.into_iter().map(SessionSummary::from).collect())
+}
+
+/// Ends the session with this id, of a user with keys; false if they have none with it.
+pub async fn end(env: &Env, owner: &Owner, id: &str, now: u64) -> Result<bool> {
+    let query = format!(
+        "DELETE FROM sessions WHERE hash IN (SELECT s.hash {OF_USER} AND substr(s.hash, 1, 32) = ?4) RETURNING hash"
+    );
+    let [tenant, user, now] = of_user(owner, now);
+    let ended = database(env)?.prepare(query).bind(&[tenant, user, now, text(id)])?.all().await?;
+    Ok(rows(&ended)? != "[]")
+}
+
+/// Ends all sessions of a user with keys but the current one.
+pub async fn end_others(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<()> {
+    let query = format!("DELETE FROM sessions WHERE hash IN (SELECT s.hash {OF_USER} AND s.hash <> ?4)");
+    let [tenant, user, now] = of_user(owner, now);
+    database(env)?.prepare(query).bind(&[tenant, user, now, text(current)])?.run().await.map(drop)
+}
+
+/// Writes down that a signed-in user has come back, where that is news.
+pub async fn touch(env: &Env, hash: &str, now: u64, before: u64) -> Result<()> {
+    const QUERY: &str =
+        "UPDATE sessions SET seen_at = ?2 WHERE hash = ?1 AND coalesce(seen_at, created_at) <= ?3";
+    database(env)?.prepare(QUERY).bind(&[text(hash), number(now), number(before)])?.run().await.map(drop)
+}
+
+/// The state of a visitor's session, by its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VisitorRow {
+    /// There is none: the visitor has had no turn.
+    None,
+    Open,
+    Ended,
+}
+
+/// The row of a visitor's session.
+pub async fn of_visitor(env: &Env, hash: &str) -> Result<VisitorRow> {
+    const QUERY: &str = "SELECT revoked_at FROM sessions WHERE hash = ?1";
+    #[derive(Deserialize)]
+    struct Row {
+        revoked_at: Option<u64>,
+    }
+    let found = rows(&database(env)?.prepare(QUERY).bind(&[text(hash)])?.all().await?)?;
+    Ok(match wire::json::from_str::<Vec<Row>>(&found)?.pop() {
+        None => VisitorRow::None,
+        Some(Row { revoked_at: None }) => VisitorRow::Open,
+        Some(Row { revoked_at: Some(_) }) => VisitorRow::Ended,
+    })
+}
+
+/// Writes the row of a visitor's session, unless there is one. It deletes the sessions that are over.
+pub async fn keep_visitor(env: &Env, session: &AnonymousSession, agent: &str, now: u64) -> Result<()> {
+    const INSERT: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, seen_at, expires_at, agent) \
+        VALUES (?1, '', ?2, ?3, ?3, ?4, ?5) ON CONFLICT (hash) DO NOTHING";
+    let owner = session.principal().owner;
+    let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
+    let values = [hash, user, number(now), number(session.expires_at), text(agent)];
+    let insert = database(env)?.prepare(INSERT).bind(&values)?;
+    batch(env, vec![over(env, now)?, insert]).await.map(drop)
+}
+
+/// Writes down that a visitor's cookie is renewed, where the session has a row.
+pub async fn renew_visitor(env: &Env, session: &AnonymousSession, now: u64) -> Result<()> {
+    const QUERY: &str = "UPDATE sessions SET seen_at = ?2, expires_at = ?3 WHERE hash = ?1";
+    let values = [text(&visitor_hash(&session.user.to_string())), number(now), number(session.expires_at)];
+    database(env)?.prepare(QUERY).bind(&values)?.run().await.map(drop)
+}
+
+/// Ends a visitor's session. The row stays until the last cookie that may be out there is over: one that was renewed now.
+pub async fn end_visitor(env: &Env, session: &AnonymousSession, now: u64) -> Result<()> {
+    const QUERY: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, expires_at, revoked_at) \
+        VALUES (?1, '', ?2, ?3, ?4, ?3) ON CONFLICT (hash) \
+        DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at), expires_at = excluded.expires_at";
+    let owner = session.principal().owner;
+    let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
+    let values = [hash, user, number(now), number(session.expires_at)];
+    let end = database(env)?.prepare(QUERY).bind(&values)?;
+    batch(env, vec![over(env, now)?, end]).await.map(drop)
+}
+
+/// Deletes the sessions that are over.
+pub fn over(env: &Env, now: u64) -> Result<D1PreparedStatement> {
+    database(env)?.prepare("DELETE FROM sessions WHERE expires_at <= ?1").bind(&[number(now)])
+}

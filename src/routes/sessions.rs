@@ -1,0 +1,105 @@
+//! `/api/me/sessions`: the sessions of the caller, listed and ended; and the row of a visitor's session, which the first
+//! admitted turn writes.
+
+use uuid::Uuid;
+use wire::protocol::{ANONYMOUS, ApiError, ErrorCode, Owner, SessionList, ThreadEnvelope};
+use worker::console_error;
+use worker::web_sys::Response;
+
+use super::{credentials, object};
+use crate::auth::session::{AnonymousSession, clear_cookie};
+use crate::auth::sessions::{id_of, is_id, short_agent, store, visitor_hash};
+use crate::call::{Answer, Call};
+use crate::problem::Failure;
+use crate::reply::Reply;
+
+/// The browser of the request in short form.
+pub fn agent(call: &Call) -> String {
+    short_agent(&call.header("user-agent").unwrap_or_default())
+}
+
+/// `GET /api/me/sessions`.
+pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let current = credentials::own_session(call)?.unwrap_or_default();
+    let sessions = store::list(&call.env, &owner, &current, call.now).await;
+    let sessions = sessions.map_err(Failure::internal("listing sessions"))?;
+    Ok(Reply::json(200, &SessionList { sessions }).into())
+}
+
+/// `DELETE /api/me/sessions/{id}`. Where it is the session of the request, the browser deletes its cookie too.
+pub async fn end(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let unknown = || ApiError::new(ErrorCode::SessionNotFound, "you have no session with this id");
+    if !is_id(id) {
+        return Err(unknown().into());
+    }
+    let current = credentials::own_session(call)?;
+    let is_current = current.as_deref().is_some_and(|hash| id_of(hash) == id);
+    match visitor_of(&owner) {
+        // A visitor has one session.
+        Some(user) if id == id_of(&visitor_hash(&owner.user)) => end_visit(call, user).await?,
+        Some(_) => return Err(unknown().into()),
+        None => {
+            let ended = store::end(&call.env, &owner, id, call.now).await;
+            if !ended.map_err(Failure::internal("ending a session"))? {
+                return Err(unknown().into());
+            }
+            credentials::forget(&owner.tenant, &owner.user);
+        }
+    }
+    Ok(match is_current {
+        true => Reply::empty().with("set-cookie", clear_cookie(call.is_https())).into(),
+        false => Reply::empty().into(),
+    })
+}
+
+/// `DELETE /api/me/sessions`: all but the session of the request.
+pub async fn end_others(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let current = credentials::own_session(call)?.unwrap_or_default();
+    let ended = store::end_others(&call.env, &owner, &current, call.now).await;
+    ended.map_err(Failure::internal("ending sessions"))?;
+    credentials::forget(&owner.tenant, &owner.user);
+    Ok(Reply::empty().into())
+}
+
+fn visitor_of(owner: &Owner) -> Option<Uuid> {
+    if owner.issuer != ANONYMOUS {
+        return None;
+    }
+    // The signed cookie has the id, so it is one.
+    Uuid::try_parse(&owner.user).ok()
+}
+
+/// Ends the session of a visitor.
+pub async fn end_visit(call: &Call, user: Uuid) -> Result<(), Failure> {
+    // The end of a cookie that was renewed now: none that is out there is valid for longer.
+    let session = AnonymousSession::begin(user, call.now);
+    let ended = store::end_visitor(&call.env, &session, call.now).await;
+    ended.map_err(Failure::internal("ending a session"))?;
+    let owner = session.principal().owner;
+    credentials::forget(&owner.tenant, &owner.user);
+    Ok(())
+}
+
+/// Asks the object to begin a turn. Once it is admitted, a visitor's session gets its row, after the answer.
+pub async fn begin_turn(call: &Call, envelope: &ThreadEnvelope) -> Result<Response, Failure> {
+    let response = object::ask(&call.env, envelope).await?;
+    if let Some(user) = visitor_of(&envelope.owner).filter(|_| response.ok()) {
+        keep(call, user);
+    }
+    Ok(response)
+}
+
+fn keep(call: &Call, user: Uuid) {
+    let hash = visitor_hash(&user.to_string());
+    if !credentials::is_first_turn(&hash) {
+        return;
+    }
+    let (env, now, agent) = (call.env.clone(), call.now, agent(call));
+    let session = AnonymousSession::begin(user, now);
+    call.context.wait_until(async move {
+        if let Err(error) = store::keep_visitor(&env, &session, &agent, now).await {
+            console_error!("writing the row of a session: {error}");
+            credentials::is_not_kept(&hash);
+        }
+    });
+}
