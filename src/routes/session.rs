@@ -89,8 +89,8 @@ fn begin(call: &Call) -> Result<Answer, Failure> {
     let secrets = secrets(call)?;
     let user = uuid_v7(call.now).map_err(Failure::internal("drawing a visitor's id"))?;
     let session = AnonymousSession::begin(user, call.now);
-    // Nobody can have ended it. A session that was looked up is not remembered anew: whoever comes back each minute would
-    // never be looked up again.
+    // A session that begins now has not been ended. One that was looked up is not remembered anew: a visitor who comes back
+    // each minute would never be looked up again.
     credentials::remember_visitor(&secrets.sign(&session), &session, call.now);
     Ok(visiting(call, secrets, &session))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::deaths::answers;
 use super::*;
-use crate::journal::{AgentChange, Fact};
 use crate::turn::tests::faults::killed_at_every_commit;
 use wire::model::ModelErrorKind;
 use wire::protocol::FinishReason;
@@ -167,7 +167,7 @@ fn an_agent_of_code_says_that_it_failed() {
         shallow.starts_with("[scout] [I could not answer: ") && shallow.contains("depth limit"),
         "{shallow}"
     );
-    // Nothing new: nothing is searched.
+    // An agent that heard nothing new searches for nothing.
     let silent = vec![
         Reply::Calls(vec![searcher(json!({}))]),
         Reply::Calls(vec![discuss(json!({}))]),
@@ -264,14 +264,6 @@ fn a_model_answers_the_user_for_an_agent_of_code() {
 fn a_discussion_with_an_agent_of_code_that_dies_asks_nobody_twice() {
     killed_at_every_commit(discussed);
     let whole = discussed().run();
-    let answers = |case: &Case| -> usize {
-        let entries = case.disk.entries.borrow();
-        let ends = entries.iter().filter_map(|entry| match &entry.fact {
-            Fact::ToolEnded(end) => Some(&end.agents),
-            _ => None,
-        });
-        ends.flatten().filter(|change| matches!(change, AgentChange::Spoke { .. })).count()
-    };
     for dies_after in 1..whole.disk.commits.get() {
         for kill in [Kill::AfterCommits(dies_after), Kill::Unheard(dies_after)] {
             let mut case = discussed();

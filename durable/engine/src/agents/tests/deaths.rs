@@ -6,19 +6,21 @@ use super::*;
 use crate::journal::{AgentChange, Fact};
 use crate::turn::tests::faults::killed_at_every_commit;
 
+/// The answers of agents that the journal has.
+pub(super) fn answers(case: &Case) -> usize {
+    let entries = case.disk.entries.borrow();
+    let ends = entries.iter().filter_map(|entry| match &entry.fact {
+        Fact::ToolEnded(end) => Some(&end.agents),
+        _ => None,
+    });
+    ends.flatten().filter(|change| matches!(change, AgentChange::Spoke { .. })).count()
+}
+
 // Issue 20, tests: a kill at each commit of a discussion asks nobody twice.
 #[test]
 fn a_discussion_that_dies_asks_nobody_twice() {
     killed_at_every_commit(rich);
     let whole = rich().run();
-    let answers = |case: &Case| -> usize {
-        let entries = case.disk.entries.borrow();
-        let ends = entries.iter().filter_map(|entry| match &entry.fact {
-            Fact::ToolEnded(end) => Some(&end.agents),
-            _ => None,
-        });
-        ends.flatten().filter(|change| matches!(change, AgentChange::Spoke { .. })).count()
-    };
     for dies_after in 1..whole.disk.commits.get() {
         for kill in [Kill::AfterCommits(dies_after), Kill::Unheard(dies_after)] {
             let mut case = rich();

@@ -274,15 +274,16 @@ fn yes(case: &mut Case, kill: Option<Kill>) {
     assert!(heard.iter().flatten().count() == 1, "one at a time: {heard:?}");
 }
 
-/// Plays the turn to its end: each run that dies after this many commits is followed by one that does not.
-fn play(case: &mut Case, kill: Option<Kill>) {
+/// Plays the turn to its end: each run that dies after this many commits is followed by one that does not. `answer` goes on
+/// with a parked turn.
+pub(super) fn play(case: &mut Case, kill: Option<Kill>, answer: fn(&mut Case, Option<Kill>)) {
     case.run_with(kill, |_, _| {});
     for _ in 0..100 {
         if case.disk.end.borrow().is_some() {
             return;
         }
         match case.is_parked() {
-            true => yes(case, kill),
+            true => answer(case, kill),
             false => case.resume(None),
         }
     }
@@ -293,13 +294,13 @@ fn play(case: &mut Case, kill: Option<Kill>) {
 fn a_kill_at_every_commit_of_a_turn_that_asks_loses_and_repeats_nothing() {
     let new = || asking(r#"{"workspace_write": "ask"}"#, rich());
     let mut whole = new();
-    play(&mut whole, None);
+    play(&mut whole, None, yes);
     whole.check();
     assert_eq!(whole.lines().iter().filter(|line| line.starts_with("ask")).count(), 3);
     assert_eq!(whole.lines().iter().filter(|line| *line == "state waiting").count(), 3);
     for dies_after in 1..whole.disk.commits.get() {
         let mut case = new();
-        play(&mut case, Some(Kill::AfterCommits(dies_after)));
+        play(&mut case, Some(Kill::AfterCommits(dies_after)), yes);
         case.check();
         assert_eq!(case.end().message.content, whole.end().message.content, "killed after {dies_after}");
         let ran = |case: &Case| {
