@@ -15,9 +15,11 @@ mod recorded;
 
 pub use crate::given::of_members;
 use serde::Deserialize;
+use serde::de::Error;
 use serde_json::{Value, json};
-use wire::protocol::{AnswerForm, BudgetReason, ChunkKind, Dialect, Event, Numbered, Place, Seq};
+use wire::protocol::{AnswerForm, BudgetReason, Dialect, Event, Numbered, Place, Seq};
 use wire::sse::{SseDecoder, SseError, SseEvent};
+use wire::tagged::Tagged;
 
 /// The longest event, in bytes. The log's own limit is the platform's row of 2 MB; a list of messages in place of a
 /// turn's events is larger.
@@ -92,6 +94,8 @@ pub struct Translation {
     encoder: Box<dyn Encode>,
     form: AnswerForm,
     is_parked: bool,
+    /// The turn that is read; empty before its first event.
+    turn_id: String,
 }
 
 impl Translation {
@@ -103,14 +107,31 @@ impl Translation {
             Dialect::OpenAi(how) => Box::new(openai::Encoder::new(how)),
             Dialect::Mcp(how) => Box::new(mcp::Encoder::new(*how)),
         };
-        Translation { decoder: SseDecoder::new(MAX_EVENT), encoder, form, is_parked: false }
+        Translation {
+            decoder: SseDecoder::new(MAX_EVENT),
+            encoder,
+            form,
+            is_parked: false,
+            turn_id: String::new(),
+        }
     }
 
     /// Translates the next bytes of our stream.
     pub fn feed(&mut self, bytes: &[u8], now_ms: u64, out: &mut Vec<u8>) -> Result<(), Broken> {
-        let encoder = &mut self.encoder;
-        self.decoder
-            .feed(bytes, |event| Ok::<_, Broken>(encoder.encode(&numbered(&event)?, now_ms, out)?))?;
+        let (encoder, turn_id) = (&mut self.encoder, &mut self.turn_id);
+        self.decoder.feed(bytes, |SseEvent { event, data, last_id }| {
+            if turn_id.is_empty() {
+                *turn_id = turn_of(data)?;
+            }
+            // The frame has the number and the kind, so the JSON is read once.
+            let seq = last_id.parse().map_err(serde_json::Error::custom)?;
+            let event = Event::variant(event, data)?;
+            Ok::<_, Broken>(encoder.encode(
+                &Numbered { seq, turn_id: turn_id.clone(), event },
+                now_ms,
+                out,
+            )?)
+        })?;
         self.is_parked = bytes.ends_with(PARKED);
         if out.is_empty() && self.form == AnswerForm::Stream && bytes.ends_with(HEARTBEAT) {
             out.extend_from_slice(HEARTBEAT);
@@ -139,27 +160,11 @@ impl Translation {
     }
 }
 
-/// Reads an event. Nearly all events are chunks, and these are read in one pass.
-fn numbered(event: &SseEvent<'_>) -> Result<Numbered, serde_json::Error> {
+/// The turn of an event.
+fn turn_of(data: &str) -> serde_json::Result<String> {
     #[derive(Deserialize)]
-    struct Chunk {
-        seq: Seq,
+    struct Of {
         turn_id: String,
-        content: String,
-        part_id: String,
-        model_call_id: String,
-        parent_id: Option<String>,
-        depth: u32,
-        #[serde(default)]
-        done: bool,
-        #[serde(default)]
-        kind: ChunkKind,
     }
-    if event.event != "chunk" {
-        return wire::json::from_str(event.data);
-    }
-    let Chunk { seq, turn_id, content, part_id, model_call_id, parent_id, depth, done, kind } =
-        wire::json::from_str(event.data)?;
-    let place = Place { parent_id, depth };
-    Ok(Numbered { seq, turn_id, event: Event::Chunk { content, part_id, model_call_id, place, done, kind } })
+    wire::json::from_str(data).map(|Of { turn_id }| turn_id)
 }

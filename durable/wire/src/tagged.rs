@@ -34,16 +34,21 @@ use serde_json::value::RawValue;
 macro_rules! tagged {
     ($type:ident by $tag:literal { $($name:literal => $variant:ident $({ $($fields:tt)* })? $(($inner:tt))?),* $(,)? }) => {
         #[allow(non_camel_case_types, reason = "the parameters of `Fields` are named like the fields")]
+        impl $crate::tagged::Tagged for $type {
+            const TAG: &'static str = $tag;
+
+            fn variant(name: &str, json: &str) -> serde_json::Result<Self> {
+                let json = $crate::json::Objects(&mut serde_json::Deserializer::from_str(json));
+                match name {
+                    $($name => $crate::tagged!(@ json, $type::$variant $({ $($fields)* })? $(($inner))?),)*
+                    _ => Err($crate::tagged::unknown(name)),
+                }
+            }
+        }
+
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                fn variant(name: &str, json: &str) -> Option<serde_json::Result<$type>> {
-                    let json = $crate::json::Objects(&mut serde_json::Deserializer::from_str(json));
-                    Some(match name {
-                        $($name => $crate::tagged!(@ json, $type::$variant $({ $($fields)* })? $(($inner))?),)*
-                        _ => return None,
-                    })
-                }
-                $crate::tagged::read(from, $tag, variant)
+                $crate::tagged::read(from)
             }
         }
     };
@@ -77,18 +82,25 @@ macro_rules! tagged {
     }};
 }
 
-/// Reads a value by the function that reads a variant by its name from the whole JSON.
-pub fn read<'de, D: Deserializer<'de>, T>(
-    from: D,
-    tag: &'static str,
-    variant: fn(&str, &str) -> Option<serde_json::Result<T>>,
-) -> Result<T, D::Error> {
+/// An enum whose tag stands among the members.
+pub trait Tagged: Sized {
+    /// The name of the member that is the tag.
+    const TAG: &'static str;
+
+    /// Reads the variant of this name from the whole JSON: in one pass, for a caller that knows the tag.
+    fn variant(name: &str, json: &str) -> serde_json::Result<Self>;
+}
+
+/// Finds the tag, and reads the variant.
+pub fn read<'de, T: Tagged, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     let json = Box::<RawValue>::deserialize(from)?;
-    let name = name_of(json.get(), tag).map_err(D::Error::custom)?;
-    match variant(&name, json.get()) {
-        Some(value) => value.map_err(D::Error::custom),
-        None => Err(D::Error::custom(format_args!("unknown variant `{name}`"))),
-    }
+    let name = name_of(json.get(), T::TAG).map_err(D::Error::custom)?;
+    T::variant(&name, json.get()).map_err(D::Error::custom)
+}
+
+/// No variant has this name.
+pub fn unknown(name: &str) -> serde_json::Error {
+    Error::custom(format_args!("unknown variant `{name}`"))
 }
 
 fn name_of(json: &str, tag: &'static str) -> serde_json::Result<String> {
