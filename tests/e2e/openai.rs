@@ -3,6 +3,7 @@
 //! Issue 22, 2
 
 mod examples;
+mod unlisted;
 
 use espalier_test_support::fake_llm::Outcome;
 use espalier_test_support::{Case, Value, call, calls, deltas, env, json, status, text};
