@@ -6,6 +6,8 @@ use std::fmt::Write;
 
 #[cfg(feature = "files")]
 pub use table::FilesRoute;
+#[cfg(feature = "instructions")]
+pub use table::InstructionsRoute;
 #[cfg(feature = "knowledge")]
 pub use table::KnowledgeRoute;
 #[cfg(feature = "projects")]

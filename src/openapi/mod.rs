@@ -7,6 +7,8 @@ mod contract;
 mod document;
 #[cfg(feature = "files")]
 mod files;
+#[cfg(feature = "instructions")]
+mod instructions;
 #[cfg(feature = "knowledge")]
 mod knowledge;
 #[cfg(feature = "projects")]
@@ -178,6 +180,8 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Files(route) => files::contract(route, row),
         #[cfg(feature = "projects")]
         Route::Projects(route) => projects::contract(route, row),
+        #[cfg(feature = "instructions")]
+        Route::Instructions(route) => instructions::contract(route, row),
         #[cfg(feature = "records")]
         Route::Records(route) => records::contract(route, row),
         #[cfg(feature = "knowledge")]

@@ -291,6 +291,20 @@ routes! {
         Delete "/api/projects/{}/documents/{}" => DeleteProjectDocument(project, document), Needs(Write), Nothing;
     }
 
+    feature "instructions" => Instructions(InstructionsRoute) {
+        /// Returns the user's custom instructions.
+        Get "/api/me/instructions" => Instructions, Needs(Read), Nothing;
+        /// Writes the user's custom instructions, which each new turn of the user begins with. A chat that is open may begin
+        /// turns with the ones before for another minute.
+        Put "/api/me/instructions" => PutInstructions, Needs(Write), json::<wire::protocol::NewInstructions>();
+        /// Returns the custom instructions of a project.
+        Get "/api/projects/{}/instructions" => ProjectInstructions(project), Needs(Read), Nothing;
+        /// Writes the custom instructions of a project, which each new turn about it begins with, behind the user's. They go
+        /// with the project.
+        Put "/api/projects/{}/instructions" => PutProjectInstructions(project), Needs(Write),
+            json::<wire::protocol::NewInstructions>();
+    }
+
     feature "records" => Records(RecordsRoute) {
         /// Returns the record of a turn that has ended, in JSON lines: its journal, from which each request and each result
         /// of all its levels can be rebuilt.

@@ -100,6 +100,8 @@ fn every_route_is_found_by_its_method_and_path() {
         of_files(),
         #[cfg(feature = "projects")]
         of_projects(),
+        #[cfg(feature = "instructions")]
+        of_instructions(),
         #[cfg(feature = "records")]
         of_records(),
         #[cfg(feature = "knowledge")]
@@ -174,6 +176,18 @@ fn of_projects() -> Vec<(&'static str, &'static str, Route<'static>)> {
         ("DELETE", "/api/projects/p/documents/d", R::DeleteProjectDocument { project: "p", document: "d" }),
     ];
     of_projects.map(|(method, path, route)| (method, path, Route::Projects(route))).into()
+}
+
+#[cfg(feature = "instructions")]
+fn of_instructions() -> Vec<(&'static str, &'static str, Route<'static>)> {
+    use super::InstructionsRoute as R;
+    let of_instructions = [
+        ("GET", "/api/me/instructions", R::Instructions),
+        ("PUT", "/api/me/instructions", R::PutInstructions),
+        ("GET", "/api/projects/p/instructions", R::ProjectInstructions { project: "p" }),
+        ("PUT", "/api/projects/p/instructions", R::PutProjectInstructions { project: "p" }),
+    ];
+    of_instructions.map(|(method, path, route)| (method, path, Route::Instructions(route))).into()
 }
 
 #[cfg(feature = "records")]

@@ -10,6 +10,8 @@ mod damper;
 mod files;
 pub mod foreign;
 mod health;
+#[cfg(feature = "instructions")]
+mod instructions;
 mod jwks;
 mod keys;
 #[cfg(feature = "knowledge")]
@@ -167,6 +169,8 @@ fn answering<'a>(
         Route::Files(route) => files::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         #[cfg(feature = "projects")]
         Route::Projects(route) => projects::answer(call, caller.owner()?, route, body).boxed_local(),
+        #[cfg(feature = "instructions")]
+        Route::Instructions(route) => instructions::answer(call, caller.owner()?, route, body).boxed_local(),
         #[cfg(feature = "records")]
         Route::Records(route) => records::answer(call, caller.owner()?, route).boxed_local(),
         #[cfg(feature = "knowledge")]

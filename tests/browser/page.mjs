@@ -17,6 +17,7 @@ import { files } from "./suites/files.mjs";
 import { demo, grown, narrow } from "./suites/first.mjs";
 import { forms } from "./suites/forms.mjs";
 import { hooks } from "./suites/hooks.mjs";
+import { instructions } from "./suites/instructions.mjs";
 import { keys, models, themes, touch } from "./suites/keys.mjs";
 import { limits } from "./suites/limits.mjs";
 import { lines } from "./suites/lines.mjs";
@@ -44,7 +45,7 @@ import { workflows } from "./suites/workflows.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory,
+  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, scale,
 };
 

@@ -268,6 +268,8 @@ MAKE = {
     "DeleteDocument": with_document,
     "ForgetMemory": with_memory,
     "Project": the_project,
+    "ProjectInstructions": the_project,
+    "PutProjectInstructions": the_project,
     "ChangeProject": the_project,
     "ChangeTask": the_project,
     "ProjectDocument": the_project,

@@ -32,6 +32,7 @@ mod headers;
 #[cfg(feature = "mcp")]
 mod hooks;
 mod hostile;
+mod instructions;
 mod isolation;
 mod keys;
 #[cfg(feature = "knowledge")]

@@ -9,7 +9,7 @@ async fn patch(client: &Client, path: &str, body: &Value) -> Reply {
 }
 
 /// A project of five tasks, each of which waits for the one before it, with one document. Its path.
-async fn project(case: &Case, name: &str) -> String {
+pub async fn project(case: &Case, name: &str) -> String {
     let new = json!({ "name": name, "description": "A garden", "template_id": "template_software" });
     case.script("make", [call("create_project", new), text("Made.")]).await;
     let says = |context: &str, path: &str| json!({ "content": case.said("Do it", path), "chat_context": { "context_type": context } });

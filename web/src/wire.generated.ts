@@ -641,7 +641,11 @@ plans?: Array<Plan>,
 /**
  * The turn's model calls in the order in which they ended. Trees stored by earlier versions have none.
  */
-model_calls?: Array<TreeModelCall>, };
+model_calls?: Array<TreeModelCall>, 
+/**
+ * The custom instructions that the turn began with, the user's before the project's.
+ */
+instructions?: Array<TreeInstructions>, };
 
 /**
  * The part of a node of the execution tree that only hooks have.
@@ -659,6 +663,46 @@ failed?: boolean,
  * The call that the hook was asked about.
  */
 tool_call_id?: string | null, };
+
+/**
+ * Custom instructions as clients read them.
+ */
+export type Instructions = { 
+/**
+ * Empty where there are none.
+ */
+content: string, 
+/**
+ * The time of the last change, in milliseconds since 1970. Null where there are none.
+ */
+updated_at: number | null, };
+
+/**
+ * The conversations that custom instructions are for.
+ */
+export type InstructionsOf = "user" | "project";
+
+/**
+ * The body of `PUT …/instructions`.
+ */
+export type NewInstructions = { 
+/**
+ * At most 20,000 bytes of UTF-8. A blank text deletes the instructions.
+ */
+content: string, };
+
+/**
+ * Custom instructions that a turn began with.
+ */
+export type TreeInstructions = { of: InstructionsOf, 
+/**
+ * At most 500 characters.
+ */
+content_preview: string, 
+/**
+ * The length of the whole text, in bytes.
+ */
+bytes: number, };
 
 /**
  * One tool call, or one question to a hook. A `run_subtask` node contains the calls of its level and has a title.

@@ -6,6 +6,8 @@ mod calculate;
 mod current_time;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "instructions")]
+pub mod instructions;
 #[cfg(feature = "knowledge")]
 pub mod knowledge;
 pub mod marks;

@@ -2,8 +2,10 @@
 //! that turn. `start.rs` starts it.
 
 use std::future::poll_fn;
+use std::mem::take;
 use std::rc::{Rc, Weak};
 
+use futures::future::join;
 use futures::pin_mut;
 use uuid::Uuid;
 use worker::Response;
@@ -14,6 +16,7 @@ use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
 use wire::protocol::{ApiError, ChatRequest, Dialect, Owner, Visitor};
 
+use super::adapters::instructions::Read;
 use super::admission::{Admission, Looked, Manner, Step};
 use super::compose;
 use super::live::LiveLog;
@@ -79,7 +82,7 @@ impl Thread {
         let mut admission = Admission::new(ask.manner, ask.request.request_seq);
         // The lock is held until this request has its turn, or has given its grant back.
         let mut _alone = None;
-        let mut seen = Seen::default();
+        let (mut seen, mut instructions) = (Seen::default(), Read::default());
         loop {
             let done = match admission.next() {
                 Step::Look => self.look(ask, &mut seen).map(|looked| admission.looked(looked)),
@@ -102,13 +105,14 @@ impl Thread {
                     seen.until(found).await.map(|found| admission.asked(found))
                 }
                 Step::Admit => {
-                    let is_new = seen.thread.is_none();
-                    seen.until(self.admission(ask, is_new)).await.map(|grant| admission.granted(grant))
+                    let asked = join(self.admission(ask, seen.thread.is_none()), self.instructions(ask));
+                    let (granted, found) = seen.until(asked).await;
+                    instructions = found;
+                    granted.map(|grant| admission.granted(grant))
                 }
                 Step::Retrieve((workflow, asked)) => {
-                    let mut retrieved = seen.until(self.retrieve(ask, asked)).await;
-                    retrieved.workflow = workflow.clone();
-                    admission.retrieved(retrieved);
+                    let retrieved = seen.until(self.retrieve(ask, asked)).await;
+                    admission.retrieved(retrieved.with(workflow.clone(), take(&mut instructions)));
                     Ok(())
                 }
                 Step::Offer => {

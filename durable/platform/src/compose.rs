@@ -128,7 +128,11 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         browser: frame.browser,
         session: frame.session.as_ref(),
     };
-    let system = prompt::root(about, &limits) + &features::guidance(&policy) + &frame.mcp.note();
+    let instructions = &frame.retrieved.instructions;
+    let system = prompt::root(about, &limits)
+        + &features::guidance(&policy)
+        + &frame.mcp.note()
+        + &instructions.section();
     // A router chooses among these roles, unless the request names a model.
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
@@ -142,6 +146,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         // The operator's are asked first.
         hooks: hooks.all.iter().chain(&frame.hooks).cloned().collect(),
         agent_hooks,
+        instructions: instructions.in_tree(),
         forms: !frame.is_foreign && !policy.allowed_mcp_servers.is_empty(),
         ..setting(frame, &limits, has_tools, draft)
     };

@@ -225,6 +225,7 @@ impl Thread {
         self.store.clear_turn_timers()?;
         self.keep_unlisted(ask, opening.is_unlisted, now)?;
         self.store.watch(now)?;
+        self.keep_instructions(before.retrieved)?;
         if let Some(failure) = &before.retrieved.failure {
             self.report("thread", "looking up what is known", "internal", failure)?;
         }

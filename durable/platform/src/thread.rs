@@ -23,6 +23,7 @@ use engine::ports::{Clock, LogError};
 use engine::turn::{Ran, Turn};
 use wire::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 
+use super::adapters::instructions::Known;
 use super::adapters::records::Sending;
 use super::clock::JsClock;
 use super::deployment::Deployment;
@@ -77,6 +78,8 @@ pub struct Thread {
     pub sending: Sending,
     /// Notices of sessions are sent one after another.
     pub telling: Cell<bool>,
+    /// The custom instructions that this memory read last.
+    pub known_instructions: Known,
 }
 
 /// A queued message whose turn is about to start.
@@ -116,6 +119,7 @@ impl Thread {
             draining: Cell::new(false),
             sending: Sending::default(),
             telling: Cell::new(false),
+            known_instructions: Known::default(),
         })
     }
 

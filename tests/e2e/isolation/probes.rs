@@ -128,6 +128,8 @@ pub fn probes() -> Vec<Probe> {
         ("GET /api/projects/{}", "/api/projects/{project}", NULL),
         ("PATCH /api/projects/{}", "/api/projects/{project}", json!({ "name": "Mine now" })),
         ("DELETE /api/projects/{}", "/api/projects/{project}", NULL),
+        ("GET /api/projects/{}/instructions", "/api/projects/{project}/instructions", NULL),
+        ("PUT /api/projects/{}/instructions", "/api/projects/{project}/instructions", words.clone()),
         (
             "PATCH /api/projects/{}/tasks/{}",
             "/api/projects/{project}/tasks/{turn}",

@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "react";
 import { en } from "../en";
 import { features, type Feature } from "../feature";
+import { InstructionsSetting } from "../instructions/InstructionsSetting";
 import { NotificationsSetting } from "../notifications/NotificationsSetting";
 import { settings as words } from "../settings/en";
 import { page } from "../state/page";
@@ -58,6 +59,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         </header>
         <ThemeChoice />
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
+        <InstructionsSetting />
         {features().map(({ name, setting }) => setting && <FeaturesSetting key={name} setting={setting} />)}
         <NotificationsSetting />
         <ApprovalsSetting />

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentSetting, Session};
 use crate::profiles::{Chain, Role};
-use wire::protocol::{BrowserContext, Hook, ModeProfile, Plan};
+use wire::protocol::{BrowserContext, Hook, ModeProfile, Plan, TreeInstructions};
 
 /// The part of [`super::TurnSpec`] that its context decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,6 +63,9 @@ pub struct Setting {
     /// The session of a workflow on which the turn works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<Session>>,
+    /// The custom instructions of the turn, as the tree shows them. The system prompt has the texts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<TreeInstructions>,
 }
 
 /// The way in which a turn summarises earlier turns.
@@ -94,6 +97,7 @@ impl Default for Setting {
             forms: false,
             agents: None,
             session: None,
+            instructions: Vec::new(),
         }
     }
 }

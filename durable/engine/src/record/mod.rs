@@ -208,7 +208,8 @@ impl Record {
     }
 
     pub(crate) fn tree(&self) -> ExecutionTree {
-        ExecutionTree { plans: self.plans_at_end(), ..self.tree.clone() }
+        let instructions = self.spec.setting.instructions.clone();
+        ExecutionTree { plans: self.plans_at_end(), instructions, ..self.tree.clone() }
     }
 
     /// The plans that the turn touched, as they are when it ends.

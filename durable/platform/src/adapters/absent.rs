@@ -23,6 +23,46 @@ pub mod files {
     }
 }
 
+#[cfg(not(feature = "instructions"))]
+pub mod instructions {
+    use wire::protocol::TreeInstructions;
+
+    use crate::adapters::Retrieved;
+    use crate::chat::Ask;
+    use crate::storage::StoreError;
+    use crate::thread::Thread;
+
+    /// A thread knows no instructions.
+    #[derive(Default)]
+    pub struct Known {}
+
+    /// No instructions.
+    #[derive(Clone, Default)]
+    pub struct Read {
+        pub failure: Option<String>,
+    }
+
+    impl Read {
+        pub fn section(&self) -> String {
+            String::new()
+        }
+
+        pub fn in_tree(&self) -> Vec<TreeInstructions> {
+            Vec::new()
+        }
+    }
+
+    impl Thread {
+        pub async fn instructions(&self, _: &Ask<'_>) -> Read {
+            Read::default()
+        }
+
+        pub fn keep_instructions(&self, _: &Retrieved) -> Result<(), StoreError> {
+            Ok(())
+        }
+    }
+}
+
 #[cfg(not(feature = "knowledge"))]
 pub mod knowledge {
     use wire::protocol::{ApiError, ErrorCode};

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use futures::future::{Either, select, try_join};
-use futures::pin_mut;
+use futures::TryFutureExt;
+use futures::future::try_join;
 use uuid::Uuid;
 use worker::Env;
 
@@ -24,9 +24,6 @@ use crate::storage::StoreError;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::thread::Thread;
 use bindings::env::is_bound;
-
-/// How long a turn waits for each look.
-const PATIENCE_MS: u64 = 1_000;
 
 /// Adds the memories and the collections that the turn may use.
 pub fn provide(
@@ -77,8 +74,9 @@ impl Thread {
             return Ok(Asked { ids, named: Ok(Vec::new()) });
         }
         let known = D1Collections::new(&self.env, ask.owner);
-        let named = match self.within_patience(known.named(&ids)).await {
-            Err(KnowledgeError(error)) => Err(error),
+        let looking = known.named(&ids).map_err(|KnowledgeError(error)| error);
+        let named = match self.within_patience(looking).await {
+            Err(error) => Err(error),
             Ok(named) => {
                 let is_there = |id: &String| named.iter().any(|(known, _)| known == id);
                 if let Some(at) = given.iter().position(|id| !is_there(id)) {
@@ -104,25 +102,13 @@ impl Thread {
                     self.remembered(ask, memory, &question),
                     self.searched(ask.owner, &collections, &question),
                 );
-                match self.within_patience(looking).await {
+                match self.within_patience(looking.map_err(|KnowledgeError(error)| error)).await {
                     Ok((memories, passages)) => (retrieved::message(&memories, named, &passages), None),
-                    Err(KnowledgeError(error)) => (None, Some(error)),
+                    Err(error) => (None, Some(error)),
                 }
             }
         };
-        Retrieved { memory, collections, message, failure, workflow: None }
-    }
-
-    async fn within_patience<T>(
-        &self,
-        looking: impl Future<Output = Result<T, KnowledgeError>>,
-    ) -> Result<T, KnowledgeError> {
-        let patience = self.clock.sleep(PATIENCE_MS);
-        pin_mut!(looking, patience);
-        match select(looking, patience).await {
-            Either::Left((found, _)) => found,
-            Either::Right(_) => Err(KnowledgeError(format!("D1 did not answer within {PATIENCE_MS} ms"))),
-        }
+        Retrieved { memory, collections, message, failure, ..Retrieved::default() }
     }
 
     async fn remembered(

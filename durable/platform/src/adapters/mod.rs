@@ -5,6 +5,8 @@
 mod absent;
 #[cfg(feature = "files")]
 pub mod files;
+#[cfg(feature = "instructions")]
+pub mod instructions;
 #[cfg(feature = "knowledge")]
 pub mod knowledge;
 #[cfg(feature = "mcp")]
@@ -20,6 +22,8 @@ pub mod workflows;
 
 #[cfg(not(feature = "files"))]
 pub use absent::files;
+#[cfg(not(feature = "instructions"))]
+pub use absent::instructions;
 #[cfg(not(feature = "knowledge"))]
 pub use absent::knowledge;
 #[cfg(not(feature = "mcp"))]
@@ -34,6 +38,11 @@ pub use absent::workflows;
 pub use mcp::Offered;
 
 use std::rc::Rc;
+
+#[cfg(any(feature = "instructions", feature = "knowledge"))]
+use futures::future::{Either, select};
+#[cfg(any(feature = "instructions", feature = "knowledge"))]
+use futures::pin_mut;
 
 use engine::journal::TurnEnd;
 use engine::toolbelt::ToolPolicy;
@@ -90,4 +99,34 @@ pub struct Retrieved {
     pub failure: Option<String>,
     /// The workflow that the request names.
     pub workflow: Option<Rc<WorkflowDetail>>,
+    /// The custom instructions.
+    pub instructions: instructions::Read,
+}
+
+impl Retrieved {
+    /// With what the other looks have found.
+    pub fn with(self, workflow: Option<Rc<WorkflowDetail>>, mut instructions: instructions::Read) -> Self {
+        let failure = self.failure.or_else(|| instructions.failure.take());
+        Retrieved { workflow, instructions, failure, ..self }
+    }
+}
+
+/// How long a turn waits for each look into D1, in milliseconds.
+#[cfg(any(feature = "instructions", feature = "knowledge"))]
+const PATIENCE_MS: u64 = 1_000;
+
+#[cfg(any(feature = "instructions", feature = "knowledge"))]
+impl Thread {
+    /// Awaits a look, as long as a turn can wait for it.
+    async fn within_patience<T>(
+        &self,
+        looking: impl Future<Output = Result<T, String>>,
+    ) -> Result<T, String> {
+        let patience = self.clock.sleep(PATIENCE_MS);
+        pin_mut!(looking, patience);
+        match select(looking, patience).await {
+            Either::Left((found, _)) => found,
+            Either::Right(_) => Err(format!("D1 did not answer within {PATIENCE_MS} ms")),
+        }
+    }
 }

@@ -7,6 +7,7 @@
 pub mod agent_rows;
 pub mod fit;
 pub mod history;
+pub mod instruction_rows;
 pub mod keys;
 pub mod outgoing;
 pub mod page;
@@ -22,6 +23,8 @@ pub mod turn;
 pub mod agents;
 #[cfg(target_arch = "wasm32")]
 pub mod index;
+#[cfg(all(target_arch = "wasm32", feature = "instructions"))]
+pub mod instructions;
 #[cfg(target_arch = "wasm32")]
 pub mod log;
 #[cfg(target_arch = "wasm32")]

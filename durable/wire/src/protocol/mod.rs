@@ -11,6 +11,7 @@ mod error;
 mod event;
 mod form;
 mod hook;
+mod instructions;
 mod key;
 mod knowledge;
 mod message;
@@ -52,6 +53,9 @@ pub use hook::HOOK_NAME;
 pub use hook::{
     Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
     MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
+};
+pub use instructions::{
+    Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions, TreeInstructions,
 };
 pub use key::{
     KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SessionList, SessionSummary, SignIn,

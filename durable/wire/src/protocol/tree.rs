@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, ModelCost, Plan, TreeHook};
+use super::{Decision, ModelCost, Plan, TreeHook, TreeInstructions};
 use crate::model::Usage;
 
 /// The longest preview of arguments or of a result, in characters (requirement N-126).
@@ -25,6 +25,9 @@ pub struct ExecutionTree {
     /// The turn's model calls in the order in which they ended. Trees stored by earlier versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub model_calls: Vec<TreeModelCall>,
+    /// The custom instructions that the turn began with, the user's before the project's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<TreeInstructions>,
 }
 
 impl Default for ExecutionTree {
@@ -35,6 +38,7 @@ impl Default for ExecutionTree {
             omitted: None,
             plans: Vec::new(),
             model_calls: Vec::new(),
+            instructions: Vec::new(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 import { useEffect } from "react";
 import { Confirm } from "../../components/Confirm";
+import { Disclosure } from "../../components/Disclosure";
 import { COMPOSER_ID, focusNext } from "../../components/focus";
 import { BackIcon, ChevronIcon, FileIcon, PencilIcon, TrashIcon } from "../../components/Icons";
 import { Markdown } from "../../components/Markdown";
@@ -9,6 +10,9 @@ import { PagedList, Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
 import { en } from "../../en";
 import type { PanelProps } from "../../feature";
+import { pathOfProject } from "../../instructions/api";
+import { words as instructions } from "../../instructions/en";
+import { InstructionsForm } from "../../instructions/InstructionsForm";
 import { useStore } from "../../state/store";
 import { subjects, type Subject } from "../../state/subject";
 import { agoText } from "../../turn/measures";
@@ -133,6 +137,12 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
             </li>
           ))}
         </ul>
+      </section>
+      <section className="project-part">
+        <h3>{instructions.title}</h3>
+        <Disclosure key={id} label={instructions.openOfProject}>
+          <InstructionsForm path={pathOfProject(id)} note={instructions.noteOfProject} />
+        </Disclosure>
       </section>
       <div className="side-foot">
         <Confirm
