@@ -40,6 +40,8 @@ BEYOND_SCHEMAS = [
     ("PutWorkflow", r"steps(\[\d+\]\.(id|title|instructions|output_mode|review))?|name|notify\.url", "ids differ, and a plan has no other form"),
     ("ContinueSession", r"notesMarkdown|contextUpdates", "space does not count, and bytes are bounded"),
     ("PutHook", r"on|match|builtin|options(\..+)?|instructions|reads", "a built-in hook has its own options, every other one instructions and a point"),
+    ("Approval", r"content(\..*)?", "the answer to a form alone has a content, and satisfies the form's schemas"),
+    ("Put(Project)?Instructions", r"content", "bytes are bounded"),
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
     ("Mcp", r"", "an id is a number of 64 bits, and headers may ask for another revision"),
