@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::by_id::ById;
 use crate::names;
 use wire::protocol::ApiError;
 
@@ -15,6 +16,8 @@ use wire::protocol::ApiError;
 pub const MAX_ANSWERS: usize = 512;
 /// The most messages of a list that count, the newest ones. A list of 16 MiB could have millions, each with a place here.
 pub const MAX_MESSAGES: usize = 4_096;
+/// The most members of a request. The libraries know about forty.
+const MAX_MEMBERS: usize = 128;
 /// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
 /// names a thread.
 pub const MAX_IMPORTED: usize = 200_000;
@@ -62,6 +65,34 @@ impl<'de: 'a, 'a> Visitor<'de> for Newest<'a> {
             }
             self.messages.push_back(message);
             self.count += 1;
+        }
+        Ok(self)
+    }
+}
+
+/// The members of an object, each to be read when it is asked for. Of two with one name the last one counts.
+#[derive(Default)]
+pub struct Members<'a>(pub ById<&'a RawValue>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Members::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
+    type Value = Members<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Members<'a>, A::Error> {
+        while let Some((name, value)) = members.next_entry::<String, _>()? {
+            self.0.insert(&name, value);
+            if self.0.len() > MAX_MEMBERS {
+                return Err(Error::custom(format_args!("a request has at most {MAX_MEMBERS} members")));
+            }
         }
         Ok(self)
     }
@@ -122,7 +153,11 @@ pub fn at<'a>(json: &'a Value, name: &str) -> &'a Value {
 
 /// An object of these members. `json!` would be several times the code.
 pub fn of_members(members: Vec<(&str, Value)>) -> Value {
-    Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    let mut object = Map::new();
+    for (name, value) in members {
+        object.insert(name.to_owned(), value);
+    }
+    Value::Object(object)
 }
 
 /// An object as JSON is written, of anything that is a `Value`.
@@ -137,7 +172,9 @@ pub(crate) use object;
 /// The object with members of another one.
 pub fn with(mut json: Value, more: Value) -> Value {
     if let (Some(members), Value::Object(more)) = (json.as_object_mut(), more) {
-        members.extend(more);
+        for (name, value) in more {
+            members.insert(name, value);
+        }
     }
     json
 }

@@ -5,6 +5,7 @@
 //! limits and order of events as our own wire.
 
 pub mod ai_sdk;
+mod by_id;
 mod given;
 pub mod ids;
 pub mod mcp;

@@ -7,13 +7,12 @@
 mod calls;
 mod voice;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::Error;
 
 use self::calls::Call;
 use self::voice::Voice;
 use super::frame::{self, Begun, Budget, Exceeded, Finished, Frame, PlanData, State, Stop, SwarmStep};
+use crate::by_id::ById;
 use crate::{Encode, Header, is_root, raised};
 use wire::protocol::{
     AgentState, CallStatus, ChunkKind, CostSummary, Event, FinishReason, Numbered, Place, Plan, Role, Seq,
@@ -32,9 +31,9 @@ pub struct Encoder {
     /// The parts of the root's model call that are open at the client, with the call.
     open: Vec<(String, String, ChunkKind)>,
     /// The calls that have not ended.
-    calls: BTreeMap<String, Call>,
+    calls: ById<Call>,
     /// The calls and questions that wait for the client.
-    asked: BTreeSet<String>,
+    asked: Vec<String>,
     limits: Option<TurnLimits>,
     plan: Option<Box<Plan>>,
     swarm: Vec<SwarmStep>,
@@ -50,8 +49,8 @@ impl Encoder {
             voice: Voice::new(known),
             in_step: false,
             open: Vec::new(),
-            calls: BTreeMap::new(),
-            asked: BTreeSet::new(),
+            calls: ById::default(),
+            asked: Vec::new(),
             limits: None,
             plan: None,
             swarm: Vec::new(),

@@ -4,12 +4,11 @@
 //! The questions to the client stand at the end of the answer, because it answers only then. A question that somebody else
 //! answered meanwhile is not told.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Error, Value};
 use uuid::Uuid;
 
 use super::chat::Chat;
+use crate::by_id::ById;
 
 use super::responses::Responses;
 use crate::given::DEFAULT_MODEL;
@@ -108,7 +107,7 @@ pub struct Encoder {
     turn: Turn,
     form: Box<dyn Form>,
     /// The arguments of the root's calls that have not ended.
-    running: BTreeMap<String, Value>,
+    running: ById<Value>,
     /// The answer is written. The reader leaves by itself where the turn waits; a reader that was dropped instead would
     /// stop a turn that its client may leave.
     is_written: bool,
@@ -126,7 +125,7 @@ impl Encoder {
         let (asked, usage, stop) = (Vec::new(), Usage::default(), None);
         let turn =
             Turn { how, thread, turn, model, created: 0, segment: 0, first: 0, seq: 0, asked, usage, stop };
-        Encoder { turn, form, running: BTreeMap::new(), is_written: false, over: false }
+        Encoder { turn, form, running: ById::default(), is_written: false, over: false }
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) -> Written {
@@ -252,10 +251,10 @@ impl Encode for Encoder {
                 if *awaits == Some(Awaited::Client) {
                     self.asks(tool_call_id, name, args, true);
                 } else if is_root(place) {
-                    let args = self.running.entry(tool_call_id.clone()).insert_entry(args);
                     if is_heard {
-                        return self.form.call_starts(&self.turn, (tool_call_id, name, args.get()), out);
+                        self.form.call_starts(&self.turn, (tool_call_id, name, &args), out)?;
                     }
+                    self.running.insert(tool_call_id, args);
                 }
                 Ok(())
             }

@@ -1,13 +1,11 @@
 //! The bodies of `POST /v1/chat/completions` and `POST /v1/responses`. Both bring a conversation, of which the end counts: the
 //! newest message of the user, or the answers behind it. The rest is read for a new thread alone, and skipped otherwise.
 
-use std::collections::BTreeMap;
-
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, answer, content, kind, said};
-use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Newest, Part, at, history, named};
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, at, history, named};
 use crate::ids::Place;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
@@ -62,14 +60,14 @@ pub enum Wants {
 
 /// The members of a body, not yet read.
 struct Body<'a> {
-    members: BTreeMap<String, &'a RawValue>,
+    members: Members<'a>,
     api: OpenAiApi,
 }
 
 impl Body<'_> {
     /// A member; none where it is null.
     fn get(&self, name: &str) -> Option<Value> {
-        let value = self.members.get(name).and_then(|raw| wire::json::from_str(raw.get()).ok());
+        let value = self.members.0.get(name).and_then(|raw| wire::json::from_str(raw.get()).ok());
         value.filter(|value: &Value| !value.is_null())
     }
 
@@ -128,11 +126,11 @@ impl Body<'_> {
 
     fn ignored(&self) -> Vec<String> {
         let (most, longest) = MAX_IGNORED;
-        let plain = |name: &&String| {
+        let plain = |name: &&str| {
             name.len() <= longest && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
-        let members = self.members.iter().filter(|(_, raw)| raw.get() != "null").map(|(name, _)| name);
-        members.filter(|name| !KNOWN.contains(&name.as_str())).filter(plain).take(most).cloned().collect()
+        let members = self.members.0.iter().filter(|(_, raw)| raw.get() != "null").map(|(name, _)| name);
+        members.filter(|name| !KNOWN.contains(name)).filter(plain).take(most).map(str::to_owned).collect()
     }
 
     /// The client's tools; none where it wants none of them called.
@@ -177,7 +175,7 @@ impl Body<'_> {
             OpenAiApi::Responses => "input",
         };
         let missing = || ApiError::field(name, "this member is required");
-        let raw = self.members.get(name).ok_or_else(missing)?.get();
+        let raw = self.members.0.get(name).ok_or_else(missing)?.get();
         if self.api == OpenAiApi::Responses && raw.starts_with('"') {
             let only = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected a text"))?;
             return Ok((name, Newest::default(), Some(only)));

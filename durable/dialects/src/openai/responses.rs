@@ -5,14 +5,13 @@
 //! The number of an event follows from that of our own event, so a replay numbers the same. Our log may have lost the last
 //! chunks of a model call that broke off: their numbers stay unused.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use serde_json::{Error, Value};
 
 use super::encoder::{Asked, Form, Piece, Turn};
 use super::text::Text;
 use super::{CALL, QUESTION, RESPONSE, SERVER, error};
+use crate::by_id::ById;
 use crate::given::{at, object, with};
 use wire::protocol::{AnswerForm, FinishReason};
 
@@ -31,7 +30,7 @@ pub struct Responses {
     items: Vec<Item>,
     texts: Vec<Text>,
     /// The calls of the root that have begun here, with the index and the item of each.
-    calls: BTreeMap<String, (usize, Value)>,
+    calls: ById<(usize, Value)>,
     status: u16,
 }
 
@@ -122,7 +121,7 @@ impl Responses {
 
     /// The calls that have not ended are incomplete in this answer.
     fn leave_calls(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
-        for (_, (index, item)) in std::mem::take(&mut self.calls) {
+        for (index, item) in std::mem::take(&mut self.calls).into_values() {
             self.done(turn, index, with(item, object! { "status": "incomplete" }), out)?;
         }
         Ok(())
@@ -130,9 +129,13 @@ impl Responses {
 
     /// The whole answer. `more`: members that the status has.
     fn answer(&self, turn: &Turn, status: &str, more: Value) -> Value {
-        let texts = self.texts.iter().map(|text| (text.index, text.item("in_progress")));
-        let open: BTreeMap<usize, Value> = texts.chain(self.calls.values().cloned()).collect();
-        let item = |(index, item): (usize, &Item)| item.item.as_ref().or_else(|| open.get(&index)).cloned();
+        let text = |index| self.texts.iter().find(|text| text.index == index);
+        let call = |index| self.calls.iter().find(|(_, (of, _))| *of == index);
+        let open = |index| match text(index) {
+            Some(text) => Some(text.item("in_progress")),
+            None => call(index).map(|(_, (_, item))| item.clone()),
+        };
+        let item = |(index, item): (usize, &Item)| item.item.clone().or_else(|| open(index));
         let output: Vec<Value> = self.items.iter().enumerate().filter_map(item).collect();
         let usage = &turn.usage;
         let is_over = !matches!(status, "in_progress" | "queued");
@@ -251,7 +254,7 @@ impl Form for Responses {
         };
         let index = self.add(turn, &item, "", out)?;
         let data = object! { "item_id": at(&item, "id").clone(), "output_index": index };
-        self.calls.insert(id.to_owned(), (index, item));
+        self.calls.insert(id, (index, item));
         self.tell(turn, "response.mcp_call.in_progress", data, out)
     }
 
@@ -263,7 +266,7 @@ impl Form for Responses {
         out: &mut Vec<u8>,
     ) -> Written {
         // A call that began in an earlier answer.
-        if !self.calls.contains_key(id) {
+        if self.calls.get(id).is_none() {
             self.call_starts(turn, (id, name, args), out)?;
         }
         let Some((index, item)) = self.calls.remove(id) else { return Ok(()) };

@@ -45,7 +45,7 @@ impl Encoder {
         by_client: bool,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let call = self.call((id, name, args), place);
+        let Some(call) = self.call((id, name, args), place) else { return Ok(()) };
         (call.has_part, call.by_client) = (true, by_client);
         let Some(call) = self.calls.get(id) else { return Ok(()) };
         self.voice.tell(out, &Frame::ToolInputStart(call.tool(id, by_client)))?;
@@ -61,18 +61,23 @@ impl Encoder {
     }
 
     /// The call of this id, which begins where it is not known.
-    fn call(&mut self, (id, name, args): (&str, &str, Option<&Value>), place: &Place) -> &mut Call {
-        let parent = place.parent_id.as_deref().and_then(|parent| Some((parent, self.calls.get(parent)?)));
-        let root = parent.map(|(parent, call)| call.root.clone().unwrap_or_else(|| parent.to_owned()));
-        self.calls.entry(id.to_owned()).or_insert_with(|| Call {
-            name: names::theirs(name).into_owned(),
-            place: place.clone(),
-            root,
-            input: args.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new())),
-            has_part: false,
-            by_client: false,
-            inside: None,
-        })
+    fn call(&mut self, (id, name, args): (&str, &str, Option<&Value>), place: &Place) -> Option<&mut Call> {
+        if self.calls.get(id).is_none() {
+            let parent = place.parent_id.as_deref();
+            let parent = parent.and_then(|parent| Some((parent, self.calls.get(parent)?)));
+            let root = parent.map(|(parent, call)| call.root.clone().unwrap_or_else(|| parent.to_owned()));
+            let call = Call {
+                name: names::theirs(name).into_owned(),
+                place: place.clone(),
+                root,
+                input: args.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+                has_part: false,
+                by_client: false,
+                inside: None,
+            };
+            self.calls.insert(id, call);
+        }
+        self.calls.get_mut(id)
     }
 
     /// The work within the root's call around a place.
@@ -97,7 +102,7 @@ impl Encoder {
     /// The turn is parked: the calls of the root around the waiting ones have no further output before an answer. Clients
     /// answer by themselves once no part is left without an output.
     pub(super) fn tell_whats_inside(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        for (id, call) in &self.calls {
+        for (id, call) in self.calls.iter() {
             let Some(output) = call.output() else { continue };
             let frame = Frame::ToolOutputAvailable { tool_call_id: id, output, preliminary: false };
             self.voice.say(out, &frame)?;
@@ -154,13 +159,13 @@ impl Encoder {
             self.available(id, out)?;
         }
         if by_client {
-            self.asked.insert(id.to_owned());
+            self.asked.push(id.to_owned());
         }
         if is_root(place) {
             return Ok(());
         }
-        let name = self.call((id, name, args), place).name.clone();
-        let Some((root, inside)) = self.inside(place) else { return Ok(()) };
+        let name = self.call((id, name, args), place).map(|call| call.name.clone());
+        let Some(((root, inside), name)) = self.inside(place).zip(name) else { return Ok(()) };
         inside.call_starts(id, &name, place.depth);
         self.progress(&root, now_ms, out)
     }
@@ -172,12 +177,12 @@ impl Encoder {
         now_ms: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.asked.remove(id);
+        self.asked.retain(|asked| asked != id);
         let Some(call) = self.calls.remove(id) else { return Ok(()) };
         if call.has_part {
             self.part_ends(id, &call, (result, is_error, decision), out)?;
         }
-        self.calls.retain(|_, below| below.root.as_deref() != Some(id));
+        self.calls.retain(|below| below.root.as_deref() != Some(id));
         let Some((root, inside)) = self.inside(&call.place) else { return Ok(()) };
         inside.call_ends(id, is_error);
         self.progress(&root, now_ms, out)
@@ -242,7 +247,7 @@ impl Encoder {
         if !by_client {
             self.available(id, out)?;
         }
-        self.asked.insert(approval_id.to_owned());
+        self.asked.push(approval_id.to_owned());
         self.voice.tell(out, &Frame::ToolApprovalRequest { approval_id, tool_call_id: id })
     }
 
@@ -252,7 +257,7 @@ impl Encoder {
         decision: Decision,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.asked.remove(approval_id);
+        self.asked.retain(|asked| asked != approval_id);
         let approved = matches!(decision, Decision::Approve | Decision::ApproveForThread);
         let reason = (decision == Decision::Expired).then_some("Nobody answered in time.");
         self.voice.tell(out, &Frame::ToolApprovalResponse { approval_id, approved, reason })

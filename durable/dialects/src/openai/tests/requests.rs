@@ -184,6 +184,22 @@ fn an_imported_history_has_200_000_characters() {
     assert_eq!(turn(parsed(CHAT, &messages(1))).2.len(), 4, "the first question, and its answer with it");
 }
 
+// Issue 22: the members of a body are in a list, so their number is bounded.
+#[test]
+fn a_body_has_so_many_members() {
+    let body = |more: usize| {
+        let mut body = json!({ "messages": [user(&json!("Hello"))] });
+        for number in 0..more {
+            body[format!("x{number}")] = json!(0);
+        }
+        Sent::parse(body.to_string().as_bytes(), CHAT)
+    };
+    assert_eq!(body(127).unwrap().ignored.len(), 32);
+    let refusal = body(128).unwrap_err();
+    let told = &refusal.detail;
+    assert!(refusal.code == ErrorCode::InvalidRequest && told.contains("at most 128 members"), "{refusal:?}");
+}
+
 // Issue 22
 // Long: a row for each member.
 #[test]
