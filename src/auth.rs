@@ -5,6 +5,7 @@
 pub mod api_key;
 pub mod jwks;
 pub mod jwt;
+pub mod oidc;
 pub mod scope;
 pub mod seen;
 pub mod session;

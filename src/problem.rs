@@ -5,9 +5,10 @@ use std::fmt::Display;
 
 use engine::journal;
 use platform::storage::outgoing::{News, Outgoing};
-use wire::protocol::{ApiError, ErrorCode};
+use wire::protocol::{ApiError, ErrorCode, Problem, SignInWay};
 use wire::redact::redacted;
 
+use crate::auth::unauthenticated;
 use crate::reply::Reply;
 
 /// The reason why a request failed.
@@ -15,6 +16,8 @@ use crate::reply::Reply;
 pub enum Failure {
     /// The caller or the operator can mend it.
     Refused(ApiError),
+    /// The caller needs a session, and the service has none for visitors. It names the providers at which people can sign in.
+    SignedOut { sign_in: Vec<SignInWay> },
     /// The path exists, but not with this method. `allow` is the value of `Allow`.
     WrongMethod { allow: String },
     /// The service failed. Both texts are for its log.
@@ -37,7 +40,7 @@ impl Failure {
     pub fn log_line(&self) -> Option<String> {
         match self {
             Failure::Internal { doing, error } => Some(format!("{doing}: {}", redacted(error))),
-            Failure::Refused(_) | Failure::WrongMethod { .. } => None,
+            Failure::Refused(_) | Failure::SignedOut { .. } | Failure::WrongMethod { .. } => None,
         }
     }
 
@@ -65,7 +68,12 @@ impl Failure {
     pub fn reply(&self) -> Reply {
         match self {
             Failure::Refused(error) if error.code == ErrorCode::Unauthenticated => {
-                problem(error).with("www-authenticate", "Bearer realm=\"espalier\"")
+                problem(error).with("www-authenticate", CHALLENGE)
+            }
+            Failure::SignedOut { sign_in } => {
+                let error = unauthenticated("sign in, with an API key or at an identity provider");
+                let body = Problem { sign_in: sign_in.clone(), ..error.problem() };
+                told(error.code, &body).with("www-authenticate", CHALLENGE)
             }
             Failure::Refused(error) if error.code == ErrorCode::InsufficientScope => problem(error)
                 .with("www-authenticate", "Bearer realm=\"espalier\", error=\"insufficient_scope\""),
@@ -84,14 +92,21 @@ impl Failure {
     }
 }
 
+/// The credential that a caller without one is asked for.
+const CHALLENGE: &str = "Bearer realm=\"espalier\"";
+
 fn problem(error: &ApiError) -> Reply {
-    let body = serde_json::to_vec(&error.problem()).unwrap_or_default();
-    Reply::bytes(error.code.status(), "application/problem+json", body)
+    told(error.code, &error.problem())
+}
+
+fn told(code: ErrorCode, problem: &Problem) -> Reply {
+    let body = serde_json::to_vec(problem).unwrap_or_default();
+    Reply::bytes(code.status(), "application/problem+json", body)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiError, ErrorCode, Failure};
+    use super::{ApiError, ErrorCode, Failure, SignInWay};
 
     fn body(failure: &Failure) -> serde_json::Value {
         wire::json::from_slice(&failure.reply().body.unwrap()).unwrap()
@@ -119,6 +134,19 @@ mod tests {
         let nobody = Failure::from(ApiError::new(ErrorCode::Unauthenticated, "no credential"));
         assert_eq!(nobody.reply().status, 401);
         assert!(nobody.reply().headers.iter().any(|(name, _)| *name == "www-authenticate"));
+    }
+
+    #[test]
+    fn a_caller_who_must_sign_in_is_told_where() {
+        let told = |sign_in| {
+            let failure = Failure::SignedOut { sign_in };
+            assert_eq!((failure.reply().status, failure.log_line()), (401, None));
+            assert!(failure.reply().headers.iter().any(|(name, _)| *name == "www-authenticate"));
+            body(&failure)["sign_in"].clone()
+        };
+        let way = SignInWay { id: "acme".to_owned(), label: "Acme".to_owned() };
+        assert_eq!(told(vec![way]), serde_json::json!([{ "id": "acme", "label": "Acme" }]));
+        assert_eq!(told(Vec::new()), serde_json::Value::Null);
     }
 
     #[test]

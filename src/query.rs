@@ -102,7 +102,8 @@ fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+/// The first value of a parameter that is not empty.
+pub fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     pairs.find_map(|(key, value)| (key == name && !value.is_empty()).then_some(value))
 }

@@ -104,7 +104,11 @@ fn ours(reply: Reply, cors: &[(&str, String)], head: bool) -> worker::Result<Res
         headers.set(name, value)?;
     }
     for (name, value) in reply.headers.iter().chain(cors) {
-        headers.set(name, value)?;
+        match *name {
+            // An answer may set one cookie and delete another.
+            "set-cookie" => headers.append(name, value)?,
+            _ => headers.set(name, value)?,
+        }
     }
     let init = ResponseInit::new();
     init.set_status(reply.status);

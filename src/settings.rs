@@ -1,6 +1,7 @@
 //! The Worker's own configuration. Read once per isolate, since variables and secrets only change with a deploy.
 
 use crate::auth::jwt::Issuer;
+use crate::auth::oidc::Providers;
 use crate::auth::session::SessionSecrets;
 use crate::origin::AllowedOrigins;
 use crate::turn_state::TurnStates;
@@ -11,6 +12,8 @@ pub struct Settings {
     pub anonymous: Anonymous,
     /// The issuers whose tokens are valid here; the error is for the operator.
     pub issuers: Result<Vec<Issuer>, String>,
+    /// The providers at which people can sign in, if there are any; the error is for the operator.
+    pub providers: Result<Option<Providers>, String>,
     pub allowed_origins: AllowedOrigins,
     /// Signs the states of turns, where there is a secret.
     pub turn_states: Option<TurnStates>,
@@ -38,8 +41,9 @@ impl Settings {
             None | Some("") => Ok(Vec::new()),
             Some(json) => Issuer::parse_all(json),
         };
+        let providers = Providers::from_env(&var, &issuers);
         let turn_states = TurnStates::from_env(var);
-        Settings { anonymous, issuers, allowed_origins, turn_states }
+        Settings { anonymous, issuers, providers, allowed_origins, turn_states }
     }
 
     /// The problems that keep out users whom the operator means to admit. `has_keys`: the database of API keys is bound.
@@ -52,6 +56,13 @@ impl Settings {
                 false
             }
         };
+        match &self.providers {
+            Ok(Some(_)) if !has_keys => {
+                problems.push("OIDC needs the D1 binding DB, which has the sessions.".to_owned());
+            }
+            Ok(_) => {}
+            Err(problem) => problems.push(problem.clone()),
+        }
         match self.anonymous {
             Anonymous::NoSecret => problems.push(
                 "AUTH_ANONYMOUS is true, but SESSION_SECRET is missing or malformed: give one secret of at least 32 \

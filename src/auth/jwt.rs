@@ -15,6 +15,8 @@ use wire::redact::json_problem;
 use super::scope::Scopes;
 use super::{Authority, Principal, Verified, api_key, session};
 
+mod id_token;
+
 /// The longest token. Identity providers stay below 4 KiB, since proxies refuse larger headers.
 const MAX_TOKEN_BYTES: usize = 8 << 10;
 /// How far the issuer's clock may differ from ours (RFC 7519 §4.1.4 allows "a few minutes").
@@ -88,27 +90,27 @@ impl Issuer {
     }
 
     fn check(&self) -> Result<(), String> {
-        let word = |text: &str| {
-            !text.is_empty()
-                && text.len() <= 32
-                && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        if !word(&self.name) || [api_key::ISSUER, session::ISSUER].contains(&self.name.as_str()) {
+        if !is_short_name(&self.name) {
             return Err("name must be up to 32 letters, digits and '-', and not 'key' or 'anonymous'".into());
         }
         if self.issuer.is_empty() || self.audience.is_empty() {
             return Err("issuer and audience must not be empty".into());
         }
-        // Over plain http anybody on the way could replace the keys. A fetch of this machine does not leave it.
-        let url = self.jwks_url.as_str();
-        let local = ["http://127.0.0.1:", "http://localhost:"];
-        if !url.starts_with("https://") && !local.iter().any(|begin| url.starts_with(begin)) {
+        if !is_secure(&self.jwks_url) {
             return Err("jwks_url must begin with https://".into());
         }
-        if self.header.as_deref().is_some_and(|header| !word(header) || header.eq_ignore_ascii_case("cookie"))
+        if self
+            .header
+            .as_deref()
+            .is_some_and(|header| !is_word(header) || header.eq_ignore_ascii_case("cookie"))
         {
             return Err("header must be the name of a header".into());
         }
+        self.check_tenant()
+    }
+
+    /// Checks where the tenant of its users comes from.
+    pub fn check_tenant(&self) -> Result<(), String> {
         if self.tenant.is_some() && self.tenant_claim.is_some() {
             return Err("either tenant or tenant_claim".into());
         }
@@ -140,6 +142,28 @@ impl Issuer {
         let principal = Principal { owner, authority, scopes: Scopes::USER };
         Some(Verified { principal, expires_at, key: None })
     }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
+        && text.len() <= 32
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Whether an issuer can have this short name.
+pub fn is_short_name(name: &str) -> bool {
+    is_word(name) && ![api_key::ISSUER, session::ISSUER].contains(&name)
+}
+
+/// Whether what is fetched from this address comes from there: over plain http anybody on the way could replace it. A
+/// fetch of this machine does not leave it.
+pub fn is_secure(url: &str) -> bool {
+    let local = ["http://127.0.0.1:", "http://localhost:"];
+    let begins = url.starts_with("https://") || local.iter().any(|begin| url.starts_with(begin));
+    let authority = url.split("//").nth(1).and_then(|rest| rest.split(['/', '?']).next()).unwrap_or_default();
+    // Credentials would make another host of what stands before them.
+    let is_plain = url.bytes().all(|byte| byte.is_ascii_graphic()) && !url.contains(['#', '\\']);
+    begins && is_plain && !authority.is_empty() && !authority.contains('@')
 }
 
 /// A user or tenant as the issuer names them: printable, of bounded length.

@@ -1,13 +1,13 @@
-//! Sessions that an API key opened, so that a browser need not keep the key. The cookie is a random token:
-//! `esps_<secret>`. D1 has a row for it under its SHA-256, with the prefix of its key; deleting the row ends the
-//! session.
+//! Sessions that an API key opened, so that a browser need not keep the key, or that an identity provider's answer opened
+//! (`oidc`). The cookie is a random token: `esps_<secret>`. D1 has a row for it under its SHA-256, with the prefix of its
+//! key, or with the user whom the provider sent; deleting the row ends the session.
 
 #[cfg(target_arch = "wasm32")]
 pub mod store;
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use wire::protocol::hex;
+use wire::protocol::{SignInWay, hex};
 
 use super::api_key::KeyLabel;
 use super::{CredentialDigest, Verified};
@@ -71,13 +71,26 @@ pub struct Opened {
     pub expires_at: Option<u64>,
     /// The session's scopes: `read`, `write`, `admin`.
     pub scopes: Vec<&'static str>,
-    /// The API key that opened it; null for an anonymous session, and for a token that a proxy adds.
+    /// The API key that opened it; null for other sessions, and for a token that a proxy adds.
     pub key: Option<KeyLabel>,
+    /// The label of the identity provider at which the user signed in; absent in other sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The identity providers at which a visitor can sign in; absent where there are none, and for other users.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sign_in: Vec<SignInWay>,
 }
 
 impl From<Verified> for Opened {
     fn from(Verified { principal, expires_at, key }: Verified) -> Self {
-        Opened { user_id: principal.owner.user_id(), expires_at, scopes: principal.scopes.words(), key }
+        Opened {
+            user_id: principal.owner.user_id(),
+            expires_at,
+            scopes: principal.scopes.words(),
+            key,
+            provider: None,
+            sign_in: Vec::new(),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use wire::protocol::{
     AgentDump, AgentList, AgentRounds, ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList,
     KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
-    SentContent, SessionList, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
+    SentContent, SessionList, StartedSignIn, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
 use crate::auth::signed_in::Opened;
@@ -45,6 +45,17 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .takes(json!({ "key": "espk_0123456789ab_0123456789abcdef" }))
             .gives::<Opened>(200)
             .refuses(&[E::Unauthenticated, E::Misconfigured, E::IssuerUnavailable]),
+        Route::StartSignIn { .. } => row
+            .takes(json!({ "return_to": "/" }))
+            .gives::<StartedSignIn>(200)
+            .refuses(&[E::RouteNotFound, E::Misconfigured, E::IssuerUnavailable]),
+        Route::EndOfSignIn { .. } => row
+            .query(Parameter::new("state", "As the provider got it.", json!({ "type": "string" })))
+            .query(Parameter::new("code", "The provider's code.", json!({ "type": "string" })))
+            .query(Parameter::new("error", "Why there is no code.", json!({ "type": "string" })))
+            .query(Parameter::new("iss", "The provider (RFC 9207).", json!({ "type": "string" })))
+            .answers(303, "The browser goes on at the page.", None)
+            .refuses(&[E::RouteNotFound, E::Misconfigured]),
         Route::SignOut => row.gives_nothing("The browser deletes the cookie."),
         Route::Chat => row
             .takes(json!({ "content": "What is 17 * 23?" }))
@@ -235,6 +246,10 @@ fn path_parameter(name: &str) -> Parameter {
         "sign_in" => {
             let schema = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
             Parameter::path(name, "The session's id.", schema).such_as(json!("0123456789abcdef".repeat(2)))
+        }
+        "provider" => {
+            let schema = json!({ "type": "string", "maxLength": 32, "pattern": "^[A-Za-z0-9-]+$" });
+            Parameter::path(name, "The identity provider's id.", schema).such_as(json!("acme"))
         }
         "agent" => {
             let schema = json!({ "type": "string", "minLength": 1, "maxLength": 32 });

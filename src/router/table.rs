@@ -6,7 +6,7 @@ use dialects::mcp::MessageBody;
 use dialects::openai::{CompletionBody, ResponseBody};
 use wire::protocol::{
     AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
-    ThreadChange, ToolResult,
+    StartSignIn, ThreadChange, ToolResult,
 };
 
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, NeedsAtOrigin, Open, Unlimited};
@@ -139,6 +139,13 @@ routes! {
     Post "/api/session" => Session, KnownOrigin, optional_json::<SignIn>();
     /// Signs out. The session ends: within a minute its cookie is invalid everywhere. The browser deletes the cookie.
     Delete "/api/session" => SignOut, KnownOrigin, Nothing;
+    /// Begins a sign-in at an identity provider, and tells the address there that the browser goes to. The browser keeps the
+    /// sign-in in a cookie for ten minutes. The providers stand in the answer of `POST /api/session`.
+    Post "/api/oidc/{}" => StartSignIn(provider), KnownOrigin, optional_json::<StartSignIn>();
+    /// Takes a provider's answer, to which the provider redirects the browser: opens a session for twelve hours, with the
+    /// scopes `read` and `write`, and redirects to the page. A sign-in that fails redirects to the page too, with the reason
+    /// as `sign_in`: `denied`, `expired`, `failed` or `unavailable`. Only the browser that began the sign-in can end it.
+    Get "/api/oidc/{}/callback" => EndOfSignIn(provider), Open, Nothing;
     /// Sends a message to a thread and streams the turn that answers. The stream ends after the turn's `done`. The turn
     /// goes on when the client closes the stream, unless `cancel_on_disconnect` is true. A repeated `turn_id` streams
     /// the first turn and starts none. With `if_running: queue` the message may have to wait: then the answer is the queue.

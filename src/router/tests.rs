@@ -47,6 +47,8 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", "/openapi.json", Route::OpenApi),
         ("POST", "/api/session", Route::Session),
         ("DELETE", "/api/session", Route::SignOut),
+        ("POST", "/api/oidc/acme", Route::StartSignIn { provider: "acme" }),
+        ("GET", "/api/oidc/acme/callback", Route::EndOfSignIn { provider: "acme" }),
         ("POST", "/api/chat", Route::Chat),
         ("POST", "/api/ai-sdk/chat", Route::AiSdkChat),
         ("GET", "/api/ai-sdk/chat/a%2Fb/stream", Route::AiSdkStream { chat: "a%2Fb" }),
@@ -300,7 +302,19 @@ fn other_paths_lead_nowhere() {
 fn only_these_routes_need_no_credential() {
     let open = TABLE.iter().filter(|row| !matches!(row.access, Access::Needs(_) | Access::NeedsAtOrigin(_)));
     let open: Vec<_> = open.map(|row| row.name).collect();
-    assert_eq!(open, ["Health", "OpenApi", "Session", "SignOut", "ProtectedResource", "ProtectedMcp"]);
+    assert_eq!(
+        open,
+        [
+            "Health",
+            "OpenApi",
+            "Session",
+            "SignOut",
+            "StartSignIn",
+            "EndOfSignIn",
+            "ProtectedResource",
+            "ProtectedMcp"
+        ]
+    );
 }
 
 /// A route that changes something on behalf of a cookie must know the page that asks.

@@ -10,12 +10,14 @@ use worker::console_error;
 use super::jwks;
 use crate::auth::api_key::{self, ApiKey, KeyRow};
 use crate::auth::jwt::{Issuer, Token};
+use crate::auth::oidc::Providers;
 use crate::auth::scope::{Access, Scope};
 use crate::auth::seen::SeenCredentials;
 use crate::auth::session::AnonymousSession;
 use crate::auth::sessions::store::VisitorRow;
 use crate::auth::sessions::{self, Kept, visitor_hash};
-use crate::auth::signed_in::{self, SessionToken};
+use crate::auth::signed_in::SessionToken;
+use crate::auth::signed_in::store::{self, SessionRow};
 use crate::auth::{Authority, Credential, CredentialDigest, Verified, presented, unauthenticated};
 use crate::body;
 use crate::call::Call;
@@ -174,15 +176,16 @@ async fn by_token(
 
 async fn by_key(call: &Call, key: &ApiKey) -> Result<Verified, Failure> {
     let (digest, now) = (key.digest(), call.now);
-    let row = api_key::store::find(&call.env, key.prefix());
+    let row = async { Ok(api_key::store::find(&call.env, key.prefix()).await?.map(SessionRow::OfKey)) };
     let known = by_row(call, digest, row, |row| api_key::verify(row, &digest, now)).await?;
     known.ok_or_else(|| key_refused().into())
 }
 
-/// Verifies a session by the row of its key: the key must still be valid, and the session ends with it.
+/// Verifies a session by its row: the key must still be valid, and the session ends with it; an identity provider must
+/// still be configured.
 async fn by_session(call: &Call, token: &SessionToken) -> Result<Verified, Failure> {
     // The digest found the row, so there is nothing left to compare.
-    let row = signed_in::store::find_key(&call.env, token);
+    let row = store::find(&call.env, token);
     let known = by_row(call, token.digest(), row, |row| row.opens(Authority::Ambient, call.now)).await?;
     known.ok_or_else(|| session_refused().into())
 }
@@ -257,12 +260,18 @@ pub fn own_session(call: &Call) -> Result<Option<String>, ApiError> {
     })
 }
 
+/// The providers at which people can sign in, if there are any.
+pub fn providers(call: &Call) -> Result<Option<&Providers>, ApiError> {
+    let wrong = "the identity providers are misconfigured: see GET /api/health";
+    call.settings.providers.as_ref().map(Option::as_ref).map_err(|_| misconfigured(wrong))
+}
+
 /// Verifies a credential by its row in D1; `None` refuses it. A credential that was verified a moment ago costs no
 /// query, and serves longer while D1 is down.
 async fn by_row(
     call: &Call,
     digest: CredentialDigest,
-    row: impl Future<Output = worker::Result<Option<KeyRow>>>,
+    row: impl Future<Output = worker::Result<Option<SessionRow>>>,
     verify: impl FnOnce(KeyRow) -> Option<Verified>,
 ) -> Result<Option<Verified>, Failure> {
     let now = call.now;
@@ -273,8 +282,13 @@ async fn by_row(
         Ok(row) => row,
         Err(error) => return in_grace(&digest, now, "looking up an API key", error).map(Some),
     };
-    let used = row.as_ref().filter(|row| row.use_is_news(now)).map(|row| row.prefix.clone());
-    let verified = row.and_then(verify);
+    let (used, verified) = match row {
+        None => (None, None),
+        Some(SessionRow::OfKey(row)) => (row.use_is_news(now).then(|| row.prefix.clone()), verify(row)),
+        Some(SessionRow::OfProvider(row)) => {
+            (None, providers(call)?.and_then(|providers| providers.opens(row, now)))
+        }
+    };
     match &verified {
         Some(verified) => {
             SEEN.with_borrow_mut(|seen| seen.remember(digest, verified.clone(), now));

@@ -2,31 +2,30 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::pin::pin;
-use std::time::Duration;
 
-use futures::StreamExt;
-use futures::future::{Either, select};
 use wasm_bindgen::prelude::*;
 use wire::protocol::{ApiError, ErrorCode};
 use worker::js_sys::{Array, JSON, Object, Promise, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::{AbortController, Delay, Fetch, Method, Request, RequestInit, RequestRedirect, console_error};
+use worker::{Method, RequestInit, console_error};
 
+use super::fetched::fetched;
 use crate::auth::jwks::{Jwk, KeySet, Known, Lookup, MAX_BYTES};
 use crate::auth::jwt::{Algorithm, Issuer, Token};
 use crate::auth::unauthenticated;
 use crate::problem::Failure;
 
-/// How long an issuer may take. The caller waits meanwhile.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// A client that came during another request's fetch may come again after this time: that fetch is over by then.
 const RETRY_AFTER_S: u64 = 5;
 
 thread_local! {
-    // By the issuer's name. Each borrow lasts for one look-up, never across an await. The configuration bounds the map.
-    static KNOWN: RefCell<BTreeMap<String, Known>> = const { RefCell::new(BTreeMap::new()) };
+    // By the set's address and the algorithm that its keys are read for. Each borrow lasts for one look-up, never across an
+    // await.
+    static KNOWN: RefCell<BTreeMap<(String, &'static str), Known>> = const { RefCell::new(BTreeMap::new()) };
 }
+
+/// The most sets. The configuration names fewer issuers; but a provider may announce one address after the other.
+const MAX_SETS: usize = 32;
 
 #[wasm_bindgen]
 extern "C" {
@@ -53,7 +52,13 @@ pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<b
     let key = match look(issuer, token, now) {
         Lookup::Fetch => {
             // Before the first await, so that one of several concurrent requests fetches.
-            KNOWN.with_borrow_mut(|known| known.entry(issuer.name.clone()).or_default().asks(now));
+            KNOWN.with_borrow_mut(|known| {
+                let set = set_of(issuer);
+                if known.len() >= MAX_SETS && !known.contains_key(&set) {
+                    known.clear();
+                }
+                known.entry(set).or_default().asks(now);
+            });
             fetch(issuer, now).await;
             look(issuer, token, now)
         }
@@ -72,27 +77,21 @@ pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<b
     }
 }
 
+fn set_of(issuer: &Issuer) -> (String, &'static str) {
+    (issuer.jwks_url.clone(), issuer.algorithm.as_str())
+}
+
 fn look(issuer: &Issuer, token: &Token<'_>, now: u64) -> Lookup {
-    KNOWN.with_borrow(|known| match known.get(&issuer.name) {
+    KNOWN.with_borrow(|known| match known.get(&set_of(issuer)) {
         Some(known) => known.look(token.key_id(), now),
         None => Lookup::Fetch,
     })
 }
 
 async fn fetch(issuer: &Issuer, now: u64) {
-    let abort = AbortController::default();
-    let signal = abort.signal();
-    let reading = pin!(read(&issuer.jwks_url, &signal));
-    let read = match select(reading, pin!(Delay::from(PATIENCE))).await {
-        Either::Left((read, _)) => read,
-        Either::Right(_) => {
-            abort.abort();
-            Err("no answer in time".into())
-        }
-    };
-    let keys = read.and_then(|json| Ok(KeySet::parse(&json, issuer.algorithm)?));
+    let keys = read(issuer).await;
     KNOWN.with_borrow_mut(|known| {
-        let known = known.entry(issuer.name.clone()).or_default();
+        let known = known.entry(set_of(issuer)).or_default();
         match keys {
             Ok(keys) => known.fetched(keys, now),
             Err(error) => {
@@ -103,23 +102,13 @@ async fn fetch(issuer: &Issuer, now: u64) {
     });
 }
 
-async fn read(url: &str, signal: &worker::AbortSignal) -> worker::Result<Vec<u8>> {
+async fn read(issuer: &Issuer) -> worker::Result<KeySet> {
     let mut init = RequestInit::new();
-    // A redirect would let another server choose the keys.
-    init.with_method(Method::Get).with_redirect(RequestRedirect::Manual);
-    let mut response = Fetch::Request(Request::new_with_init(url, &init)?).send_with_signal(signal).await?;
-    if response.status_code() != 200 {
-        return Err(format!("status {}", response.status_code()).into());
+    init.with_method(Method::Get);
+    match fetched(&issuer.jwks_url, init, MAX_BYTES).await? {
+        (200, json) => Ok(KeySet::parse(&json, issuer.algorithm)?),
+        (status, _) => Err(format!("status {status}").into()),
     }
-    let mut json = Vec::new();
-    let mut pieces = response.stream()?;
-    while let Some(piece) = pieces.next().await {
-        json.extend(piece?);
-        if json.len() > MAX_BYTES {
-            return Err(format!("more than {MAX_BYTES} bytes").into());
-        }
-    }
-    Ok(json)
 }
 
 async fn verify(key: &Jwk, algorithm: Algorithm, token: &Token<'_>) -> Result<bool, JsValue> {

@@ -6,6 +6,7 @@ mod answers;
 mod chat;
 mod credentials;
 mod damper;
+mod fetched;
 #[cfg(feature = "files")]
 mod files;
 pub mod foreign;
@@ -19,6 +20,7 @@ mod knowledge;
 pub mod mcp;
 mod models;
 mod object;
+mod oidc;
 pub mod openai;
 mod openapi;
 #[cfg(feature = "projects")]
@@ -77,6 +79,8 @@ fn answering<'a>(
         Route::Health => ready(Ok(health::report(call))).boxed_local(),
         Route::OpenApi => openapi::description(call).boxed_local(),
         Route::Session => session::open(call, body).boxed_local(),
+        Route::StartSignIn { provider } => oidc::start(call, provider, body).boxed_local(),
+        Route::EndOfSignIn { provider } => oidc::callback(call, provider).boxed_local(),
         Route::SignOut => session::sign_out(call).boxed_local(),
         Route::Chat => chat::start(call, caller.owner()?, body).boxed_local(),
         Route::AiSdkChat => ai_sdk::chat(call, caller.owner()?, body).boxed_local(),

@@ -1,16 +1,18 @@
-//! `/api/session`: the session cookie. Somebody who signs in with an API key gets a session in D1. A visitor without a
+//! `/api/session`: the session cookie. Somebody who signs in, with an API key or at an identity provider (`oidc`), gets a
+//! session in D1. A visitor without a
 //! key gets a signed cookie where the deployment allows that; D1 has a row for it from the first turn on (`sessions`).
 
-use wire::protocol::{ErrorCode, SignIn, hex};
+use wire::protocol::{ErrorCode, SignIn, SignInWay, hex};
 use worker::console_error;
 
 use super::credentials;
 use super::sessions::agent;
+use crate::auth::oidc::Providers;
 use crate::auth::session::{AnonymousSession, SessionSecrets, clear_cookie, set_cookie, token_in};
 use crate::auth::sessions::{self, SEEN_EVERY_MS};
 use crate::auth::signed_in::store::{self, NewSession};
 use crate::auth::signed_in::{Opened, SessionToken, end_of};
-use crate::auth::{Credential, unauthenticated};
+use crate::auth::{Credential, Verified};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -20,26 +22,36 @@ use crate::settings::Anonymous;
 /// `POST /api/session`.
 pub async fn open(call: &Call, body: &[u8]) -> Result<Answer, Failure> {
     match SignIn::parse(body)?.key {
-        Some(key) => sign_in(call, &key).await,
+        Some(key) => sign_in_with_key(call, &key).await,
         None => resume(call).await,
     }
 }
 
 /// Opens a session that stands for the same user as the key.
-async fn sign_in(call: &Call, key: &str) -> Result<Answer, Failure> {
+async fn sign_in_with_key(call: &Call, key: &str) -> Result<Answer, Failure> {
     let key = credentials::of_key(call, key).await?;
+    let expires_at = end_of(&key, call.now);
+    let cookie = sign_in(call, &key, expires_at).await?;
+    let opened = Opened { expires_at: Some(expires_at), ..Opened::from(key) };
+    Ok(Reply::json(200, &opened).with("set-cookie", cookie).into())
+}
+
+/// Opens a session of a user who has proved who they are: every sign-in succeeds here. Gives the value of `Set-Cookie`.
+pub async fn sign_in(call: &Call, verified: &Verified, expires_at: u64) -> Result<String, Failure> {
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(Failure::internal("drawing a session"))?;
     let token = SessionToken::mint(secret);
-    let expires_at = end_of(&key, call.now);
-    let prefix = key.key.as_ref().map_or("", |label| label.prefix.as_str());
-    let agent = agent(call);
-    let session = NewSession { token: &token, prefix, agent: &agent, now: call.now, expires_at };
-    let stored = store::insert(&call.env, &key.principal.owner, session).await;
+    let session = NewSession {
+        token: &token,
+        owner: &verified.principal.owner,
+        prefix: verified.key.as_ref().map(|label| label.prefix.as_str()),
+        agent: &agent(call),
+        now: call.now,
+        expires_at,
+    };
+    let stored = store::insert(&call.env, session).await;
     stored.map_err(Failure::internal("storing a session"))?;
-    let cookie = set_cookie(token.reveal(), expires_at, call.now, call.is_https());
-    let opened = Opened { expires_at: Some(expires_at), ..Opened::from(key) };
-    Ok(Reply::json(200, &opened).with("set-cookie", cookie).into())
+    Ok(set_cookie(token.reveal(), expires_at, call.now, call.is_https()))
 }
 
 /// Tells the user of the request's cookie; without a valid one, begins a visitor's session.
@@ -54,9 +66,14 @@ async fn resume(call: &Call) -> Result<Answer, Failure> {
     match &credential {
         Credential::Anonymous(token) => return renew(call, token).await,
         Credential::SignedIn(token) => touch(call, token),
-        Credential::ApiKey(_) | Credential::Jwt { .. } => {}
+        Credential::ApiKey(_) | Credential::Jwt { .. } => {
+            return Ok(Reply::json(200, &Opened::from(verified)).into());
+        }
     }
-    Ok(Reply::json(200, &Opened::from(verified)).into())
+    let issuer = verified.principal.owner.issuer.as_str();
+    let provider = credentials::providers(call)?.and_then(|providers| providers.find(issuer));
+    let provider = provider.map(|provider| provider.label.clone());
+    Ok(Reply::json(200, &Opened { provider, ..Opened::from(verified) }).into())
 }
 
 /// Writes down that a signed-in user has come back, after the answer.
@@ -77,11 +94,11 @@ async fn renew(call: &Call, token: &str) -> Result<Answer, Failure> {
     let Some(session) = secrets.verify(token, call.now) else { return begin(call) };
     let next = session.renewed(call.now);
     if next == session {
-        return Ok(visiting(call, secrets, &session));
+        return visiting(call, secrets, &session);
     }
     let renewed = sessions::store::renew_visitor(&call.env, &next, call.now).await;
     renewed.map_err(Failure::internal("renewing a session"))?;
-    Ok(visiting(call, secrets, &next))
+    visiting(call, secrets, &next)
 }
 
 /// Begins a visitor's session.
@@ -92,23 +109,28 @@ fn begin(call: &Call) -> Result<Answer, Failure> {
     // A session that begins now has not been ended. One that was looked up is not remembered anew: a visitor who comes back
     // each minute would never be looked up again.
     credentials::remember_visitor(&secrets.sign(&session), &session, call.now);
-    Ok(visiting(call, secrets, &session))
+    visiting(call, secrets, &session)
 }
 
 fn secrets(call: &Call) -> Result<&SessionSecrets, Failure> {
     match &call.settings.anonymous {
         Anonymous::On(secrets) => Ok(secrets),
-        Anonymous::Off => Err(unauthenticated("sign in with an API key").into()),
+        Anonymous::Off => Err(Failure::SignedOut { sign_in: sign_in_ways(call)? }),
         Anonymous::NoSecret => Err(credentials::no_secret().into()),
     }
 }
 
+fn sign_in_ways(call: &Call) -> Result<Vec<SignInWay>, Failure> {
+    Ok(credentials::providers(call)?.map(Providers::ways).unwrap_or_default())
+}
+
 /// The answer to a visitor, whose session is open.
-fn visiting(call: &Call, secrets: &SessionSecrets, session: &AnonymousSession) -> Answer {
+fn visiting(call: &Call, secrets: &SessionSecrets, session: &AnonymousSession) -> Result<Answer, Failure> {
     let cookie = set_cookie(&secrets.sign(session), session.expires_at, call.now, call.is_https());
     // A visitor's id alone: it is a UUID, so it names no user of an issuer.
-    let opened = Opened { user_id: session.user.to_string(), ..Opened::from(session.verified()) };
-    Reply::json(200, &opened).with("set-cookie", cookie).into()
+    let (user_id, sign_in) = (session.user.to_string(), sign_in_ways(call)?);
+    let opened = Opened { user_id, sign_in, ..Opened::from(session.verified()) };
+    Ok(Reply::json(200, &opened).with("set-cookie", cookie).into())
 }
 
 /// `DELETE /api/session`. It ends the session in D1 before it answers, so a failure tells the caller that the session lives

@@ -1067,6 +1067,24 @@ agent: string,
 current: boolean, };
 
 /**
+ * Where the sign-in goes on.
+ */
+export type StartedSignIn = { 
+/**
+ * The address at the provider. The browser goes there.
+ */
+location: string, };
+
+/**
+ * An identity provider at which people can sign in.
+ */
+export type SignInWay = { id: string, 
+/**
+ * Its name for people.
+ */
+label: string, };
+
+/**
  * The sessions of a user, newest first.
  */
 export type SessionList = { sessions: Array<SessionSummary>, };

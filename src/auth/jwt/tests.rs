@@ -1,10 +1,10 @@
 use super::{Authority, BASE64_URL_SAFE_NO_PAD, Engine, Issuer, Token, looks_like_one};
 use serde_json::{Value, json};
 
-const NOW: u64 = 1_763_000_000_000;
-const NOW_S: u64 = NOW / 1_000;
+pub(super) const NOW: u64 = 1_763_000_000_000;
+pub(super) const NOW_S: u64 = NOW / 1_000;
 
-fn issuer(more: Value) -> Issuer {
+pub(super) fn issuer(more: Value) -> Issuer {
     let mut json = json!({
         "name": "acme", "issuer": "https://id.acme.example", "audience": "espalier",
         "jwks_url": "https://id.acme.example/jwks",
@@ -13,7 +13,7 @@ fn issuer(more: Value) -> Issuer {
     Issuer::parse_all(&json!([json]).to_string()).unwrap().remove(0)
 }
 
-fn claims(more: Value) -> Value {
+pub(super) fn claims(more: Value) -> Value {
     let mut claims = json!({
         "iss": "https://id.acme.example", "aud": "espalier", "sub": "ada", "exp": NOW_S + 300,
     });
@@ -26,7 +26,7 @@ fn claims(more: Value) -> Value {
     claims
 }
 
-fn token(header: Value, claims: Value) -> String {
+pub(super) fn token(header: Value, claims: Value) -> String {
     let part = |json: Value| BASE64_URL_SAFE_NO_PAD.encode(json.to_string());
     format!("{}.{}.c2ln", part(header), part(claims))
 }

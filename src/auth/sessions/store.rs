@@ -10,10 +10,24 @@ use super::visitor_hash;
 use crate::auth::api_key;
 use crate::auth::session::{self, AnonymousSession};
 
-/// The sessions of a user (`?1`, `?2`) whose key still opens something at the time `?3`.
-const OF_USER: &str = "FROM sessions s JOIN api_keys k ON k.prefix = s.key_prefix \
-    WHERE k.tenant = ?1 AND k.user_id = ?2 AND s.expires_at > ?3 \
-    AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)";
+/// The sessions of a user (`?1`, `?2`): those of their keys, or those that an identity provider's answers opened.
+pub fn of_owner(owner: &Owner) -> &'static str {
+    match owner.issuer.as_str() {
+        api_key::ISSUER => {
+            "FROM sessions s JOIN api_keys k ON k.prefix = s.key_prefix WHERE k.tenant = ?1 AND k.user_id = ?2"
+        }
+        _ => "FROM sessions s WHERE s.tenant = ?1 AND s.user_id = ?2",
+    }
+}
+
+/// Those of them that are not over at the time `?3`: of a key that still opens something.
+fn open_of(owner: &Owner) -> String {
+    let valid = match owner.issuer.as_str() {
+        api_key::ISSUER => "AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ?3)",
+        _ => "",
+    };
+    format!("{} AND s.expires_at > ?3 {valid}", of_owner(owner))
+}
 
 /// The columns of [`ListedRow`], where `?4` is the digest of the caller's own session.
 const LISTED: &str = "SELECT substr(s.hash, 1, 32) AS id, s.created_at, coalesce(s.seen_at, s.created_at) AS seen_at, \
@@ -40,39 +54,40 @@ fn of_user(owner: &Owner, now: u64) -> [JsValue; 3] {
     [text(&owner.tenant), text(&owner.user_id()), number(now)]
 }
 
-/// The sessions of a user, newest first. A user whom neither a key nor a visit made has none.
+/// The sessions of a user, newest first.
 pub async fn list(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<Vec<SessionSummary>> {
     const ORDER: &str = "ORDER BY s.created_at DESC, s.hash";
     let (query, values) = match owner.issuer.as_str() {
-        api_key::ISSUER => {
-            let [tenant, user, now] = of_user(owner, now);
-            (format!("{LISTED} {OF_USER} {ORDER}"), vec![tenant, user, now, text(current)])
-        }
         session::ISSUER => {
             let own = text(&visitor_hash(&owner.user));
             let of_visitor =
                 "FROM sessions s WHERE s.hash = ?1 AND s.revoked_at IS NULL AND s.expires_at > ?3";
             (format!("{LISTED} {of_visitor}"), vec![own, JsValue::NULL, number(now), text(current)])
         }
-        _ => return Ok(Vec::new()),
+        _ => {
+            let [tenant, user, now] = of_user(owner, now);
+            (format!("{LISTED} {} {ORDER}", open_of(owner)), vec![tenant, user, now, text(current)])
+        }
     };
     let listed = rows(&database(env)?.prepare(query).bind(&values)?.all().await?)?;
     Ok(wire::json::from_str::<Vec<ListedRow>>(&listed)?.into_iter().map(SessionSummary::from).collect())
 }
 
-/// Ends the session with this id, of a user with keys; false if they have none with it.
+/// Ends the session with this id, of a user who is no visitor; false if they have none with it.
 pub async fn end(env: &Env, owner: &Owner, id: &str, now: u64) -> Result<bool> {
     let query = format!(
-        "DELETE FROM sessions WHERE hash IN (SELECT s.hash {OF_USER} AND substr(s.hash, 1, 32) = ?4) RETURNING hash"
+        "DELETE FROM sessions WHERE hash IN (SELECT s.hash {} AND substr(s.hash, 1, 32) = ?4) RETURNING hash",
+        open_of(owner)
     );
     let [tenant, user, now] = of_user(owner, now);
     let ended = database(env)?.prepare(query).bind(&[tenant, user, now, text(id)])?.all().await?;
     Ok(rows(&ended)? != "[]")
 }
 
-/// Ends all sessions of a user with keys but the current one.
+/// Ends all sessions of a user who is no visitor but the current one.
 pub async fn end_others(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<()> {
-    let query = format!("DELETE FROM sessions WHERE hash IN (SELECT s.hash {OF_USER} AND s.hash <> ?4)");
+    let query =
+        format!("DELETE FROM sessions WHERE hash IN (SELECT s.hash {} AND s.hash <> ?4)", open_of(owner));
     let [tenant, user, now] = of_user(owner, now);
     database(env)?.prepare(query).bind(&[tenant, user, now, text(current)])?.run().await.map(drop)
 }

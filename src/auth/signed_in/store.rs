@@ -9,20 +9,37 @@ use super::{MAX_SESSIONS, SessionToken};
 use crate::auth::api_key::KeyRow;
 use crate::auth::sessions;
 
-/// The row of the key that opened a session. It ends when the session does, if that is earlier.
-pub async fn find_key(env: &Env, token: &SessionToken) -> Result<Option<KeyRow>> {
-    const QUERY: &str = "SELECT k.prefix, k.name, k.hash, k.tenant, k.user_id, k.scopes, \
-        min(s.expires_at, coalesce(k.expires_at, s.expires_at)) AS expires_at, k.revoked_at, k.last_used_at \
-        FROM sessions s JOIN api_keys k ON k.prefix = s.key_prefix WHERE s.hash = ?1";
+/// What a session's row is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionRow {
+    /// The key that opened it. It ends when the session does, if that is earlier.
+    OfKey(KeyRow),
+    /// The user whom an identity provider sent: a row without a key, which lends its form.
+    OfProvider(KeyRow),
+}
+
+/// The row of a session.
+pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>> {
+    // Without a key the row names its user. An earlier Worker finds no key for it, and refuses the session.
+    const QUERY: &str = "SELECT s.key_prefix AS prefix, coalesce(k.name, '') AS name, coalesce(k.hash, '') AS hash, \
+        coalesce(k.tenant, s.tenant) AS tenant, coalesce(k.user_id, s.user_id) AS user_id, \
+        coalesce(k.scopes, '') AS scopes, min(s.expires_at, coalesce(k.expires_at, s.expires_at)) AS expires_at, \
+        k.revoked_at, k.last_used_at FROM sessions s LEFT JOIN api_keys k ON k.prefix = s.key_prefix \
+        WHERE s.hash = ?1 AND (k.prefix IS NOT NULL OR (s.key_prefix = '' AND s.tenant IS NOT NULL))";
     let found = rows(&database(env)?.prepare(QUERY).bind(&[hash(token)])?.all().await?)?;
-    Ok(wire::json::from_str::<Vec<KeyRow>>(&found)?.pop())
+    let row = wire::json::from_str::<Vec<KeyRow>>(&found)?.pop();
+    Ok(row.map(|row| match row.prefix.as_str() {
+        "" => SessionRow::OfProvider(row),
+        _ => SessionRow::OfKey(row),
+    }))
 }
 
 /// A session that begins.
 pub struct NewSession<'a> {
     pub token: &'a SessionToken,
-    /// The prefix of its key.
-    pub prefix: &'a str,
+    pub owner: &'a Owner,
+    /// The prefix of its key; none where an identity provider has sent the user.
+    pub prefix: Option<&'a str>,
     pub agent: &'a str,
     pub now: u64,
     pub expires_at: u64,
@@ -30,20 +47,29 @@ pub struct NewSession<'a> {
 
 /// Stores a session of a user. To make room it deletes the sessions that are over, and the oldest of the user beyond
 /// [`MAX_SESSIONS`].
-pub async fn insert(env: &Env, owner: &Owner, session: NewSession<'_>) -> Result<()> {
-    const INSERT: &str = "INSERT INTO sessions (hash, key_prefix, created_at, seen_at, expires_at, agent) \
-        VALUES (?1, ?2, ?3, ?3, ?4, ?5)";
-    const SURPLUS: &str = "DELETE FROM sessions WHERE hash IN (SELECT s.hash FROM sessions s \
-        JOIN api_keys k ON k.prefix = s.key_prefix WHERE k.tenant = ?1 AND k.user_id = ?2 \
-        ORDER BY s.created_at DESC, s.hash LIMIT -1 OFFSET ?3)";
-    let NewSession { token, prefix, agent, now, expires_at } = session;
+pub async fn insert(env: &Env, session: NewSession<'_>) -> Result<()> {
+    const INSERT: &str = "INSERT INTO sessions \
+        (hash, key_prefix, created_at, seen_at, expires_at, agent, tenant, user_id) \
+        VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)";
+    let NewSession { token, owner, prefix, agent, now, expires_at } = session;
     let database = database(env)?;
-    let values = [hash(token), text(prefix), number(now), number(expires_at), text(agent)];
-    let most = JsValue::from(MAX_SESSIONS);
+    let (tenant, user) = (text(&owner.tenant), text(&owner.user_id()));
+    let of_user = match prefix {
+        // The key's row has its user.
+        Some(_) => [JsValue::NULL, JsValue::NULL],
+        None => [tenant.clone(), user.clone()],
+    };
+    let values =
+        [hash(token), text(prefix.unwrap_or_default()), number(now), number(expires_at), text(agent)];
+    let surplus = format!(
+        "DELETE FROM sessions WHERE hash IN (SELECT s.hash {} \
+        ORDER BY s.created_at DESC, s.hash LIMIT -1 OFFSET ?3)",
+        sessions::store::of_owner(owner)
+    );
     let statements = vec![
         sessions::store::over(env, now)?,
-        database.prepare(INSERT).bind(&values)?,
-        database.prepare(SURPLUS).bind(&[text(&owner.tenant), text(&owner.user_id()), most])?,
+        database.prepare(INSERT).bind(&[values.to_vec(), of_user.to_vec()].concat())?,
+        database.prepare(surplus).bind(&[tenant, user, JsValue::from(MAX_SESSIONS)])?,
     ];
     batch(env, statements).await.map(drop)
 }

@@ -1,5 +1,6 @@
 //! Errors as callers see them: problem bodies before a stream starts, `error` events within one.
 
+use super::SignInWay;
 use serde::{Deserialize, Serialize};
 
 /// The stable codes of problem bodies, with their HTTP status.
@@ -194,6 +195,7 @@ impl ApiError {
             code: self.code.as_str().to_owned(),
             detail: self.detail.clone(),
             field: self.field.clone(),
+            sign_in: Vec::new(),
         }
     }
 }
@@ -218,4 +220,7 @@ pub struct Problem {
     pub detail: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// The identity providers at which people can sign in: where a session is refused, and there are any.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sign_in: Vec<SignInWay>,
 }

@@ -49,6 +49,45 @@ impl SignIn {
     }
 }
 
+/// The body of `POST /api/oidc/{provider}`, which may be empty.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct StartSignIn {
+    /// The path of the page's address that the browser returns to; `/` if absent.
+    #[serde(default)]
+    #[cfg_attr(
+        feature = "openapi",
+        schemars(length(max = 512), regex(pattern = r#"^/([!"$-.0-\[\]-~][!"$-\[\]-~]*)?$"#))
+    )]
+    pub return_to: Option<String>,
+}
+
+impl StartSignIn {
+    /// Reads a body.
+    pub fn parse(body: &[u8]) -> Result<StartSignIn, ApiError> {
+        if body.is_empty() { Ok(StartSignIn::default()) } else { read(body) }
+    }
+}
+
+/// Where the sign-in goes on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct StartedSignIn {
+    /// The address at the provider. The browser goes there.
+    pub location: String,
+}
+
+/// An identity provider at which people can sign in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct SignInWay {
+    pub id: String,
+    /// Its name for people.
+    pub label: String,
+}
+
 impl NewKey {
     /// Reads a body and checks all of it except the names of the scopes.
     pub fn parse(body: &[u8], now: u64) -> Result<NewKey, ApiError> {

@@ -59,6 +59,7 @@ pub use instructions::{
 };
 pub use key::{
     KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SessionList, SessionSummary, SignIn,
+    SignInWay, StartSignIn, StartedSignIn,
 };
 #[cfg(feature = "openapi")]
 pub use knowledge::LINE;

@@ -110,6 +110,8 @@ fn the_page_has_the_wires_types() {
         UsageRow,
         UsageList,
         SessionSummary,
+        StartedSignIn,
+        SignInWay,
         SessionList,
         AgentStatus,
         AgentSummary,
