@@ -182,6 +182,10 @@ mod tests {
                 r#"[{{"name": "a", "issuer": "i", "audience": "u", "jwks_url": "https://x"}}, {{"issuer": "hunter2", {rest}}}]"#
             )
         };
+        // The last one lacks SESSION_SECRET alone.
+        let provider = |rest: &str| {
+            format!(r#"[{{"id": "hunter2", "label": "hunter2", "issuer": "https://hunter2", {rest}}}]"#)
+        };
         let mut wrong = vec![
             ("PROFILE", "hunter2".to_owned()),
             ("LIMITS", r#"{"subtasks": "hunter2"}"#.to_owned()),
@@ -205,6 +209,12 @@ mod tests {
             ("JWT", issuer(r#""name": "hunter2", "audience": "", "jwks_url": "https://x""#)),
             ("JWT", issuer(r#""name": "b", "audience": "u", "jwks_url": "hunter2""#)),
             ("JWT", issuer(r#""hunter2": 1"#)),
+            ("OIDC", "hunter2".to_owned()),
+            ("OIDC", provider(r#""client_id": "u", "hunter2": 1"#)),
+            ("OIDC", provider(r#""client_id": "u", "algorithm": "hunter2""#)),
+            ("OIDC", provider(r#""client_id": "u", "client_secret_secret": "hunter2""#)),
+            ("OIDC", provider(r#""client_id": "hunter2", "scopes": "hunter2""#)),
+            ("OIDC", provider(r#""client_id": "hunter2""#)),
             ("LLM_PROVIDER", "Hunter2".to_owned()),
             ("LLM_IDLE_MS", "hunter2".to_owned()),
             ("MODEL_PRIMARY", "hunter2".to_owned()),

@@ -129,6 +129,22 @@ mod tests {
         }
     }
 
+    #[test]
+    fn identity_providers_need_a_database_and_a_secret() {
+        let read = |secret: bool| {
+            Settings::read(|name| match name {
+                "OIDC" => Some(r#"[{"id":"a","label":"A","issuer":"https://a","client_id":"c"}]"#.to_owned()),
+                "SESSION_SECRET" if secret => Some("s".repeat(32)),
+                _ => None,
+            })
+        };
+        assert!(matches!(read(true).providers, Ok(Some(_))));
+        assert_eq!(read(true).problems(true), Vec::<String>::new());
+        assert!(read(true).problems(false).iter().any(|problem| problem.contains("OIDC needs")));
+        let [problem] = &read(false).problems(true)[..] else { panic!("one problem") };
+        assert!(problem.contains("OIDC") && problem.contains("SESSION_SECRET"), "{problem}");
+    }
+
     /// Without this flag a fetch of a host in the deployment's own zone goes to its origin server, past Cloudflare's
     /// protections.
     #[test]

@@ -4,11 +4,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use wire::protocol::{ApiError, ErrorCode, StartSignIn, StartedSignIn};
 use wire::redact::redacted;
 use worker::wasm_bindgen::JsValue;
-use worker::{Headers, Method, RequestInit, console_error};
+use worker::{Delay, Headers, Method, RequestInit, console_error};
 
 use super::fetched::fetched;
 use super::{credentials, jwks, session};
@@ -24,6 +25,11 @@ use crate::reply::Reply;
 
 /// After how many seconds a client may try again: a fetch of another request is over by then.
 const RETRY_AFTER_S: u64 = 5;
+
+/// How often, and after which pauses, a sign-in asks for keys that another request is fetching. Together the pauses are as
+/// long as a fetch may take.
+const KEYS_TRIES: u32 = 10;
+const KEYS_PAUSE: Duration = Duration::from_millis(500);
 
 thread_local! {
     // By the provider's id, so the configuration bounds the map. Borrowed for single look-ups, never across an await.
@@ -101,7 +107,7 @@ async fn verified(call: &Call, provider: &Provider, attempt: Option<&Attempt>) -
     let issuer = token.issuer(&issuer, Authority::Bearer).ok_or_else(proves_nothing)?;
     // The claims first: they cost nothing.
     let verified = issuer.verify_id_token(&token, &attempt.nonce(), call.now).ok_or_else(proves_nothing)?;
-    match jwks::signed_by(issuer, &token, call.now).await {
+    match signed_by(issuer, &token, call.now).await {
         Ok(true) => Ok(verified),
         Ok(false) => Err(proves_nothing()),
         Err(failure) => {
@@ -109,6 +115,20 @@ async fn verified(call: &Call, provider: &Provider, attempt: Option<&Attempt>) -
             Err(Refusal::Unavailable)
         }
     }
+}
+
+/// Tells whether the issuer signed the token. Another request may be fetching the keys now; this one waits for it, because
+/// the code is spent.
+async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<bool, Failure> {
+    for _ in 0..KEYS_TRIES {
+        match jwks::signed_by(issuer, token, now).await {
+            Err(Failure::Refused(error)) if error.code == ErrorCode::IssuerUnavailable => {
+                Delay::from(KEYS_PAUSE).await;
+            }
+            signed => return signed,
+        }
+    }
+    jwks::signed_by(issuer, token, now).await
 }
 
 async fn exchanged(provider: &Provider, request: TokenRequest) -> Result<String, Refusal> {
@@ -141,28 +161,22 @@ async fn post(url: &str, authorization: Option<String>, body: &str) -> worker::R
 
 /// The provider's document, from this isolate's memory if it is there.
 async fn discovered(provider: &Provider, now: u64) -> Result<Discovery, Refusal> {
-    let look = || {
-        KNOWN.with_borrow(|known| match known.get(&provider.issuer.name) {
-            Some(known) => known.look(now),
-            None => Lookup::Fetch,
-        })
-    };
-    let lookup = match look() {
-        Lookup::Fetch => {
-            let name = || provider.issuer.name.clone();
-            // Before the first await, so that one of several concurrent requests fetches.
-            KNOWN.with_borrow_mut(|known| known.entry(name()).or_default().asks(now));
-            match read(provider).await {
-                Ok(found) => {
-                    KNOWN.with_borrow_mut(|known| known.entry(name()).or_default().fetched(found, now));
+    let name = &provider.issuer.name;
+    let look = || KNOWN.with_borrow(|known| known.get(name).map_or(Lookup::Fetch, |known| known.look(now)));
+    if look() == Lookup::Fetch {
+        let read = read(provider).await;
+        KNOWN.with_borrow_mut(|known| {
+            let known = known.entry(name.clone()).or_default();
+            match read {
+                Ok(found) => known.fetched(found, now),
+                Err(error) => {
+                    tell(provider, &format!("its document: {error}"));
+                    known.failed(now);
                 }
-                Err(error) => tell(provider, &format!("its document: {error}")),
             }
-            look()
-        }
-        known => known,
-    };
-    match lookup {
+        });
+    }
+    match look() {
         Lookup::Found(discovery) => Ok(discovery),
         Lookup::Fetch | Lookup::Unavailable => Err(Refusal::Unavailable),
     }

@@ -27,8 +27,9 @@ REAL = {
     "ContinueSession": lambda body, known: body.update(continue_token=known["token"]),
 }
 
-# The operations that this instance refuses, and the status: it takes API keys, and tokens of no issuer.
-REFUSED = {"ProtectedResource": "404", "ProtectedMcp": "404"}
+# The operations that this instance refuses, and the status: it takes API keys, tokens of no issuer, and nobody's word for who
+# somebody is.
+REFUSED = {"ProtectedResource": "404", "ProtectedMcp": "404", "StartSignIn": "404", "EndOfSignIn": "404"}
 
 
 def example(method, path, operation, media, content):

@@ -43,6 +43,7 @@ mod mcp;
 mod mcp_server;
 mod memory;
 mod models;
+mod oidc;
 mod on_hold;
 mod openai;
 mod parked;

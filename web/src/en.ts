@@ -110,6 +110,16 @@ const signIn = {
   signedIn: "Signed in: ",
   keyTitle: (name: string, prefix: string) => `${name} (API key espk_${prefix}_…)`,
   signOut: "Sign out",
+  at: (provider: string) => `Sign in with ${provider}`,
+  or: "Or use an API key.",
+  choose: "Choose how to sign in.",
+  failed: "The sign-in failed. Try again, or tell the operator of this service.",
+  /** By the `sign_in` of the address; any other has failed. */
+  reasons: {
+    denied: "You did not sign in: the identity provider refused, or you cancelled.",
+    expired: "This sign-in is no longer valid. Try again.",
+    unavailable: "The identity provider could not be reached. Try again in a moment.",
+  } as Readonly<Record<string, string>>,
 };
 
 const sidebar = {

@@ -2,7 +2,7 @@
 // types, with the same names. A feature imports its own types from `wire.generated`. The page ignores members that a
 // later service adds.
 
-import type { Numbered } from "./wire.generated";
+import type { Numbered, SignInWay } from "./wire.generated";
 
 export type {
   ApprovalList,
@@ -64,6 +64,10 @@ export interface Session {
   scopes: string[];
   /** The API key of a person who signed in with one. */
   key: { prefix: string; name: string } | null;
+  /** The name of the identity provider at which the person signed in. */
+  provider?: string;
+  /** The identity providers at which a visitor can sign in. */
+  sign_in?: SignInWay[];
 }
 
 /** `GET /api/health`. The Worker itself gives this answer and those above, so their types stand here. */

@@ -11,7 +11,8 @@ pub const MAX_BYTES: usize = 64 << 10;
 const FRESH_MS: u64 = 3_600_000;
 /// How long it serves while the provider's document cannot be fetched.
 const GRACE_MS: u64 = 24 * 3_600_000;
-/// The shortest time between two requests for a document: anybody can begin a sign-in.
+/// How long nobody asks again after a failure: anybody can begin a sign-in. While the first document is on its way, each
+/// sign-in asks for it, because the answer of a provider would be lost on a sign-in that is turned away.
 const AGAIN_MS: u64 = 10_000;
 
 /// The parts of a provider's document that a sign-in needs.
@@ -76,40 +77,40 @@ impl Discovery {
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     found: Option<(u64, Discovery)>,
-    asked_at: Option<u64>,
+    failed_at: Option<u64>,
 }
 
 /// The next step of a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Lookup {
     Found(Discovery),
-    /// Fetch it: call [`Known::asks`] before the first await, then [`Known::fetched`] if it came, and look again.
+    /// Fetch it, and call [`Known::fetched`] or [`Known::failed`].
     Fetch,
-    /// Another request is fetching it now, or has just failed to.
+    /// A request has just failed to fetch it.
     Unavailable,
 }
 
 impl Known {
     /// Looks for the document.
     pub fn look(&self, now: u64) -> Lookup {
-        let asked = self.asked_at.is_some_and(|at| now.saturating_sub(at) < AGAIN_MS);
+        let failed = self.failed_at.is_some_and(|at| now.saturating_sub(at) < AGAIN_MS);
         match &self.found {
-            Some((at, found)) if now.saturating_sub(*at) < if asked { GRACE_MS } else { FRESH_MS } => {
+            Some((at, found)) if now.saturating_sub(*at) < if failed { GRACE_MS } else { FRESH_MS } => {
                 Lookup::Found(found.clone())
             }
-            _ if asked => Lookup::Unavailable,
+            _ if failed => Lookup::Unavailable,
             _ => Lookup::Fetch,
         }
     }
 
-    /// A request for the document begins now.
-    pub fn asks(&mut self, now: u64) {
-        self.asked_at = Some(now);
+    /// A request for the document failed.
+    pub fn failed(&mut self, now: u64) {
+        self.failed_at = Some(now);
     }
 
     /// The document was fetched.
     pub fn fetched(&mut self, discovery: Discovery, now: u64) {
-        *self = Known { found: Some((now, discovery)), asked_at: None };
+        *self = Known { found: Some((now, discovery)), failed_at: None };
     }
 }
 

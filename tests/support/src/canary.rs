@@ -22,6 +22,10 @@ pub const MCP_BEARER: &str = "canary-mcp-bearer-5c9a04";
 pub const MCP_CLIENT_SECRET: &str = "canary-mcp-client-83d1f6";
 /// Its sign: `espalier` and the secret, in base64.
 pub const MCP_BASIC: &str = "Basic ZXNwYWxpZXI6Y2FuYXJ5LW1jcC1jbGllbnQtODNkMWY2";
+/// The client's secret for the token endpoints of identity providers.
+pub const OIDC_CLIENT_SECRET: &str = "canary-oidc-client-19ce5b";
+/// Its sign: `espalier` and the secret, in base64.
+pub const OIDC_BASIC: &str = "Basic ZXNwYWxpZXI6Y2FuYXJ5LW9pZGMtY2xpZW50LTE5Y2U1Yg==";
 /// The beginning of the tokens of that endpoint.
 pub const MCP_TOKEN: &str = "canary-mcp-token-f27be1";
 /// See [`LLM_API_KEY`].
@@ -53,6 +57,8 @@ pub fn secrets(admin_key: &str) -> Vec<Secret> {
         ("MCP_BEARER", MCP_BEARER),
         ("MCP_CLIENT_SECRET", MCP_CLIENT_SECRET),
         ("MCP_BASIC", MCP_BASIC),
+        ("OIDC_CLIENT_SECRET", OIDC_CLIENT_SECRET),
+        ("OIDC_BASIC", OIDC_BASIC),
         ("MCP_TOKEN", MCP_TOKEN),
         ("BRAVE_API_KEY", BRAVE_API_KEY),
         ("SESSION_SECRET", SESSION_SECRET),

@@ -78,8 +78,9 @@ impl Identity {
     }
 }
 
-/// The variable `JWT` for an instance. `url` gives the address of the document of this name.
-pub fn issuers(url: impl Fn(&str) -> String) -> Value {
+/// The variable `JWT` for an instance. `url` gives the address of the document of this name, `fake` is the issuer of the
+/// provider with this name.
+pub fn issuers(url: impl Fn(&str) -> String, fake: &str) -> Value {
     let slow = format!("{}?barrier={SLOW_KEYS}", url(SLOW_KEYS));
     json!([
         { "name": "rsa", "issuer": RSA, "audience": "espalier", "jwks_url": url("rsa"), "tenant_claim": "org" },
@@ -88,7 +89,24 @@ pub fn issuers(url: impl Fn(&str) -> String) -> Value {
           "header": "cf-access-jwt-assertion", "tenant": "team" },
         { "name": "gone", "issuer": GONE, "audience": "espalier", "jwks_url": url("gone"),
           "header": "cf-access-jwt-assertion" },
+        { "name": "fake", "issuer": fake, "audience": "espalier-api", "jwks_url": url("rsa"), "tenant_claim": "org" },
         { "name": "slow", "issuer": SLOW, "audience": "espalier", "jwks_url": slow },
+    ])
+}
+
+/// The variable `OIDC` for an instance: a provider whose users are those of an issuer above, a real one, one that says it is
+/// another, one that nobody can reach.
+pub fn providers(fake: &str, real: &str, liar: &str) -> Value {
+    let provider = |id: &str, label: &str, issuer: &str| {
+        json!({ "id": id, "label": label, "issuer": issuer, "client_id": "espalier",
+                "client_secret_secret": "OIDC_CLIENT_SECRET" })
+    };
+    json!([
+        provider("fake", "Fake ID", fake),
+        provider("real", "Example ID", real),
+        provider("liar", "Liar ID", liar),
+        // No server listens on the port of the discard protocol.
+        provider("down", "Down ID", "http://127.0.0.1:9"),
     ])
 }
 

@@ -2,6 +2,7 @@
 
 import { en } from "../en";
 import type { Session } from "../wire";
+import type { SignInWay, StartedSignIn } from "../wire.generated";
 
 /** The service answered and refused the request. */
 export class Refusal extends Error {
@@ -13,6 +14,8 @@ export class Refusal extends Error {
     readonly field: string | null = null,
     /** The service asks to wait this long before the next try. */
     readonly retryAfterMs: number | null = null,
+    /** The identity providers at which the person can sign in. */
+    readonly signIn: readonly SignInWay[] = [],
   ) {
     super(detail);
     this.name = "Refusal";
@@ -40,7 +43,7 @@ export function wordsFor(error: unknown): string {
 let renewal: Promise<Session> | null = null;
 let userId: string | null = null;
 let onOtherUser: () => void = () => {};
-let onSignedOut: () => void = () => {};
+let onSignedOut: (ways: readonly SignInWay[]) => void = () => {};
 let onReached: () => void = () => {};
 /** The last request got no answer. */
 let outOfReach = false;
@@ -55,8 +58,8 @@ export function whenReached(listener: () => void): void {
   onReached = listener;
 }
 
-/** Calls the listener when a session needs an API key. */
-export function whenSignedOut(listener: () => void): void {
+/** Calls the listener when the person has to sign in, with the identity providers where they can. */
+export function whenSignedOut(listener: (ways: readonly SignInWay[]) => void): void {
   onSignedOut = listener;
 }
 
@@ -72,7 +75,7 @@ async function createSession(): Promise<Session> {
   try {
     session = await postSession({});
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) onSignedOut();
+    if (error instanceof Refusal && error.status === 401) onSignedOut(error.signIn);
     throw error;
   }
   const other = userId !== null && userId !== session.user_id;
@@ -87,6 +90,12 @@ export async function exchangeKey(key: string): Promise<"other user" | "same use
   const other = userId !== null && userId !== session.user_id;
   userId = session.user_id;
   return other ? "other user" : "same user";
+}
+
+/** Begins a sign-in at an identity provider, and gives the address there. The browser comes back to the path. */
+export async function beginSignIn(id: string, returnTo: string): Promise<string> {
+  const response = await send(`/api/oidc/${encodeURIComponent(id)}`, { method: "POST", body: { return_to: returnTo } });
+  return ((await response.json()) as StartedSignIn).location;
 }
 
 /** Ends the session in the service. */
@@ -157,14 +166,14 @@ async function send(path: string, options: RequestOptions): Promise<Response> {
 }
 
 async function refusalOf(response: Response): Promise<Refusal> {
-  let problem: { code?: string; detail?: string; title?: string; field?: string } = {};
+  let problem: { code?: string; detail?: string; title?: string; field?: string; sign_in?: SignInWay[] } = {};
   try {
     problem = (await response.json()) as typeof problem;
   } catch {
     // The answer of a proxy may have another form.
   }
   const detail = problem.detail ?? problem.title ?? en.errors.status(response.status);
-  return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null, retryAfterMs(response));
+  return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null, retryAfterMs(response), problem.sign_in);
 }
 
 /** No quota lasts longer than its day. */

@@ -8,6 +8,7 @@ import type { Session } from "../wire";
 import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { SidebarButtons } from "./Panels";
+import { ProviderButtons } from "./ProviderButtons";
 import { NEW_CHAT_ID, ThreadItem } from "./ThreadItem";
 
 interface Props {
@@ -142,21 +143,28 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
   );
 }
 
-/** The name of the user: that of their API key, with which they can sign out, or one from the proxy in front of the
-    service. A visitor has no name. */
+/** The name of the user: that of their API key or of their identity provider, with which they can sign out, or one from the
+    proxy in front of the service. A visitor has no name, but may get one. */
 function SignedIn({ session }: { session: Session | null }) {
   if (!session) return null;
-  const { key, user_id } = session;
+  const { key, provider, user_id, sign_in = [] } = session;
+  if (sign_in.length > 0) {
+    return (
+      <div className="signed-in">
+        <ProviderButtons ways={sign_in} className="link-button" problem={null} />
+      </div>
+    );
+  }
   // A visitor's id is a bare UUID. Other ids begin with their issuer.
-  const who = key?.name ?? (user_id.includes(":") ? user_id : null);
+  const who = key?.name ?? provider ?? (user_id.includes(":") ? user_id : null);
   if (who === null) return null;
   return (
     <p className="signed-in" data-testid="signed-in">
-      <span title={key ? en.signIn.keyTitle(key.name, key.prefix) : undefined}>
+      <span title={key ? en.signIn.keyTitle(key.name, key.prefix) : provider && user_id}>
         <span className="visually-hidden">{en.signIn.signedIn}</span>
         <bdi>{who}</bdi>
       </span>
-      {key && (
+      {(key ?? provider) && (
         <button type="button" className="link-button" data-testid="sign-out" onClick={() => void signOut()}>
           {en.signIn.signOut}
         </button>

@@ -1,16 +1,21 @@
-// The sign-in screen, where the service needs an API key. The page sends the key once and keeps it nowhere: the field has no
+// The sign-in screen, where the service needs to know the person: a button for each identity provider, and a field for an API
+// key. The page sends the key once and keeps it nowhere: the field has no
 // name and no state, so no address, history entry or restored form can contain the key.
 
 import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
 import { Refusal, wordsFor } from "../api/http";
 import { en } from "../en";
-import { signIn } from "../state/page";
+import { page, signIn } from "../state/page";
+import { useStore } from "../state/store";
 import { Logo } from "./Logo";
+import { ProviderButtons } from "./ProviderButtons";
 
 /** `ended`: the session of this page is over. */
 export function SignIn({ ended }: { ended: boolean }) {
   const field = useRef<HTMLInputElement>(null);
+  const { ways, notSignedIn } = useStore(page);
   const { problem, busy, submit } = useSigningIn(field);
+  const needed = ways.length > 0 ? en.signIn.choose : en.signIn.needed;
   useEffect(() => {
     const before = document.title;
     document.title = en.signIn.windowTitle;
@@ -25,8 +30,16 @@ export function SignIn({ ended }: { ended: boolean }) {
       <Logo className="logo empty-logo" />
       <h1>{en.signIn.title}</h1>
       <p id="sign-in-why">
-        {ended ? en.signIn.ended : en.signIn.needed}
+        {ended ? en.signIn.ended : needed}
       </p>
+      {ways.length > 0 && (
+        <>
+          <div className="sign-in">
+            <ProviderButtons ways={ways} className="primary-button" problem={notSignedIn} />
+          </div>
+          <p>{en.signIn.or}</p>
+        </>
+      )}
       <form className="sign-in" onSubmit={(event) => void submit(event)}>
         <label htmlFor="sign-in-key">{en.signIn.key}</label>
         <input

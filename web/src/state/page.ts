@@ -6,12 +6,14 @@ import { en } from "../en";
 import { features } from "../feature";
 import { notify, seen } from "../notifications/notifications";
 import type { Health, Session } from "../wire";
+import type { SignInWay } from "../wire.generated";
 import { choices } from "./choices";
 import { Conversation } from "./conversation";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
 import { answerView, callDetails, richText, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
+import { endOfSignIn, isOtherUser, leaveFor } from "./providers";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
 import { Store } from "./store";
@@ -19,7 +21,7 @@ import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
 
 export interface PageState {
-  /** `signedOut`: a session needs an API key. */
+  /** `signedOut`: the person has to sign in. */
   phase: "starting" | "ready" | "failed" | "signedOut";
   /** The session of this browser; null until there was one. */
   session: Session | null;
@@ -28,6 +30,10 @@ export interface PageState {
   /** The service's description of itself; null until it has come. */
   health: Health | null;
   problem: Problem | null;
+  /** The identity providers at which the person can sign in. */
+  ways: readonly SignInWay[];
+  /** Why the last sign-in at one of them failed. */
+  notSignedIn: string | null;
   /** A message for the reader that concerns no single part of the page. */
   notice: string | null;
 }
@@ -38,6 +44,8 @@ export const page = new Store<PageState>({
   demo: false,
   health: null,
   problem: null,
+  ways: [],
+  notSignedIn: null,
   notice: null,
 });
 
@@ -87,8 +95,17 @@ function prepare(): Promise<unknown> {
 export async function startPage(): Promise<void> {
   page.set({ phase: "starting", problem: null });
   if (threadInAddress() !== null) conversation.expect();
+  const notSignedIn = endOfSignIn();
+  page.set({ notSignedIn });
   try {
-    begin(await openSession());
+    const session = await openSession();
+    if (isOtherUser(session.user_id)) {
+      leaveNothing();
+      return;
+    }
+    // On the sign-in screen, the failure stands beside the button.
+    if (notSignedIn !== null) page.set({ notice: notSignedIn });
+    begin(session);
   } catch (error) {
     // The listener of `whenSignedOut` has set the phase already.
     if (page.get().phase !== "signedOut") page.set({ phase: "failed", problem: problemOf(error, () => void startPage()) });
@@ -96,7 +113,7 @@ export async function startPage(): Promise<void> {
 }
 
 function begin(session: Session): void {
-  page.set({ phase: "ready", session });
+  page.set({ phase: "ready", session, ways: session.sign_in ?? [], notSignedIn: null });
   void threads.load();
   // A new chat is open already: the person may have written in it while the session was on its way.
   const threadId = threadInAddress();
@@ -127,6 +144,11 @@ export async function signIn(key: string): Promise<void> {
   }
   if (threadInAddress() !== null) conversation.expect();
   begin(session);
+}
+
+/** Leaves for an identity provider, which sends the browser back to where the page is. */
+export function signInAt(id: string): Promise<void> {
+  return leaveFor(id, page.get().session?.user_id ?? null);
 }
 
 /** Ends the session, and removes all that this browser keeps of the person. */
@@ -239,7 +261,7 @@ export function listen(): void {
     if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
   });
 
-  whenSignedOut(() => page.set({ phase: "signedOut" }));
+  whenSignedOut((ways) => page.set({ phase: "signedOut", ways }));
 
   whenUserChanges(() => {
     page.set({ notice: en.page.otherUser });

@@ -77,18 +77,18 @@ fn a_document_serves_for_an_hour_and_longer_while_it_cannot_be_fetched() {
     let found = || Lookup::Found(discovery());
     let mut known = Known::default();
     assert_eq!(known.look(0), Lookup::Fetch);
-    known.asks(1_000);
-    assert_eq!(known.look(1_000), Lookup::Unavailable, "another request is fetching it");
+    known.failed(1_000);
+    assert_eq!(known.look(999 + AGAIN_MS), Lookup::Unavailable);
     assert_eq!(known.look(1_000 + AGAIN_MS), Lookup::Fetch);
     known.fetched(discovery(), 20_000);
     assert_eq!(known.look(20_000 + FRESH_MS - 1), found());
     let later = 20_000 + FRESH_MS;
     assert_eq!(known.look(later), Lookup::Fetch);
-    known.asks(later);
+    known.failed(later);
     assert_eq!(known.look(later + AGAIN_MS - 1), found(), "the old one goes on meanwhile");
     assert_eq!(known.look(later + AGAIN_MS), Lookup::Fetch);
     let last = 20_000 + GRACE_MS;
-    known.asks(last - 1);
+    known.failed(last - 1);
     assert_eq!(known.look(last - 1), found());
     assert_eq!(known.look(last), Lookup::Unavailable);
 }

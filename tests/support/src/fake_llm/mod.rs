@@ -16,6 +16,7 @@
 //! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
 //! | `POST /_fake/hooks/NAME[?refuse=COUNT]` | takes a message, or refuses the first ones |
+//! | `/_fake/idp/…` | identity providers (`idp`) |
 //! | `PUT`, `GET /_fake/documents/NAME[?barrier=NAME]` | any JSON, such as an issuer's keys; waits at the barrier |
 //! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | the web for the tools (`site.rs`) |
 //!
@@ -26,6 +27,7 @@
 mod gemini;
 mod handle;
 mod history;
+mod idp;
 mod ledger;
 mod messages;
 mod reply;

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 
+use super::idp;
 use super::ledger::{self, Ledger, Outcome};
 use super::reply::{Act, Head};
 use super::script::{Barrier, Cut, Script, Step};
@@ -31,7 +32,7 @@ type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// Where documents are kept.
-const DOCUMENTS: &str = "/_fake/documents/";
+pub const DOCUMENTS: &str = "/_fake/documents/";
 const HOOKS: &str = "/_fake/hooks/";
 
 /// Serves on this socket for as long as the process runs.
@@ -72,6 +73,9 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
     }
     let (method, path) = (head.method.as_str(), head.uri.path());
     if let Some(answer) = site::answer(&ledger, method, path, search, &head.headers, &body).await {
+        return answer;
+    }
+    if let Some(answer) = idp::answer(&ledger, method, path, &head.headers, &body) {
         return answer;
     }
     match (method, path) {
@@ -278,7 +282,7 @@ pub fn plain(status: u16, body: &Value) -> Response<Body> {
 }
 
 /// The queries of the tests need no escapes but `%2F`: markers are letters, digits, `-` and `/`.
-fn parse_query(query: &str) -> HashMap<String, String> {
+pub fn parse_query(query: &str) -> HashMap<String, String> {
     query
         .split('&')
         .filter_map(|pair| pair.split_once('='))

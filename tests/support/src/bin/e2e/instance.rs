@@ -38,6 +38,8 @@ pub struct World {
     /// The fake MCP servers, and the real one.
     pub mcp: String,
     pub everything: String,
+    /// The real identity provider.
+    pub identity_provider: String,
 }
 
 /// How to start an instance.

@@ -10,7 +10,7 @@
 //! | instance | address in | |
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock, a browser |
-//! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens |
+//! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens and identity providers, one of them real (`oidc-provider`) |
 //! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas and without records, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize, and an R2 that can refuse (`tests/workers_ai`) |
@@ -28,8 +28,8 @@
 
 mod browser;
 mod configuration;
-mod everything;
 mod instance;
+mod packages;
 mod variables;
 
 use std::fs::{File, TryLockError};
@@ -38,8 +38,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use espalier_test_support::{FakeLlm, FakeMcp, canary};
-use everything::Everything;
 use instance::{Instance, Launch, World};
+use packages::Packaged;
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -122,17 +122,20 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     }
     std::fs::create_dir_all(logs()).map_err(|error| format!("{}: {error}", logs().display()))?;
     let (llm, mcp) = (FakeLlm::start().await, FakeMcp::start().await);
-    let everything = match arguments.instances.iter().any(|name| name == "mcp") {
-        true => Some(Everything::start(&root).await?),
-        false => None,
-    };
+    let has = |instance: &str| arguments.instances.iter().any(|name| name == instance);
+    let everything = if has("mcp") { Some(Packaged::everything(&root).await?) } else { None };
+    let identity_provider =
+        if has("closed") { Some(Packaged::identity_provider(&root).await?) } else { None };
+    let url =
+        |server: &Option<Packaged>| server.as_ref().map(|server| server.url.clone()).unwrap_or_default();
     let world = World {
         wrangler: arguments.wrangler.clone(),
         root,
         state: state.to_owned(),
         llm: llm.url().to_owned(),
         mcp: mcp.url().to_owned(),
-        everything: everything.as_ref().map(|server| server.url.clone()).unwrap_or_default(),
+        everything: format!("{}/mcp", url(&everything)),
+        identity_provider: url(&identity_provider),
     };
     let launches =
         arguments.instances.iter().map(|name| Launch::of(name, &world)).collect::<Result<Vec<_>, _>>()?;

@@ -32,10 +32,14 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             (name, "ESPALIER_URL", [vec![anonymous, session, steps], provider(world)].concat())
         }
         "closed" => {
-            let issuers = identity::issuers(|name| world.issuer_url(name));
+            let idp = |name: &str| format!("{}/_fake/idp/{name}", world.llm);
+            let issuers = identity::issuers(|name| world.issuer_url(name), &idp("fake"));
+            let providers = identity::providers(&idp("fake"), &world.identity_provider, &idp("liar"));
             let vars = vec![
                 session,
                 format!("JWT:{issuers}"),
+                format!("OIDC:{providers}"),
+                format!("OIDC_CLIENT_SECRET:{}", canary::OIDC_CLIENT_SECRET),
                 format!("ALLOWED_ORIGINS:{FRIEND}"),
                 format!("QUOTAS:{QUOTAS}"),
             ];

@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { endOfSignIn, isOtherUser, leaveFor } from "./providers";
+
+const kept = new Map<string, string>();
+const gone: string[] = [];
+const asked: unknown[] = [];
+
+function at(address: string): void {
+  const url = new URL(address, "https://chat.example");
+  vi.stubGlobal("window", {
+    location: { href: url.href, pathname: url.pathname, search: url.search, assign: (to: string) => gone.push(to) },
+    history: { replaceState: (_state: unknown, _title: string, to: string) => at(to) },
+  });
+}
+
+beforeEach(() => {
+  kept.clear();
+  gone.length = 0;
+  asked.length = 0;
+  vi.stubGlobal("sessionStorage", {
+    getItem: (key: string) => kept.get(key) ?? null,
+    setItem: (key: string, value: string) => kept.set(key, value),
+    removeItem: (key: string) => kept.delete(key),
+  });
+  vi.stubGlobal("fetch", (path: string, init: RequestInit) => {
+    asked.push([path, JSON.parse(String(init.body))]);
+    return Promise.resolve(new Response(JSON.stringify({ location: "https://id.example/authorize?x" })));
+  });
+});
+
+afterEach(() => vi.unstubAllGlobals());
+
+it("leaves for the provider, and comes back to the same chat; a visitor's chats stay behind", async () => {
+  at("/?thread=x");
+  await leaveFor("acme", "acme:ada");
+  await leaveFor("acme", null);
+  await leaveFor("a/b", "0190a0a0-0000-7000-8000-000000000001");
+  expect(asked).toEqual([
+    ["/api/oidc/acme", { return_to: "/?thread=x" }],
+    ["/api/oidc/acme", { return_to: "/?thread=x" }],
+    ["/api/oidc/a%2Fb", { return_to: "/" }],
+  ]);
+  expect(gone).toEqual(Array(3).fill("https://id.example/authorize?x"));
+});
+
+it("knows another user from the one who was here, once", async () => {
+  at("/");
+  const visitor = "0190a0a0-0000-7000-8000-000000000001";
+  for (const [left, now, other] of [["acme:ada", "acme:bob", true], ["acme:ada", "acme:ada", false], [visitor, "acme:ada", false], [null, "acme:ada", false]] as const) {
+    await leaveFor("acme", left);
+    expect(isOtherUser(now), `${left} ${now}`).toBe(other);
+    expect(isOtherUser("key:eve"), "a second time").toBe(false);
+  }
+});
+
+it("tells why a sign-in failed, and takes it out of the address", () => {
+  at("/?thread=x&sign_in=denied");
+  expect(endOfSignIn()).toContain("cancelled");
+  expect(window.location.search).toBe("?thread=x");
+  expect(endOfSignIn()).toBe(null);
+  at("/?sign_in=constructor");
+  expect(endOfSignIn()).toContain("failed");
+});
