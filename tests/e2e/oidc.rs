@@ -197,6 +197,24 @@ async fn sessions_are_listed_and_end() {
 }
 
 #[tokio::test]
+async fn a_visitor_hears_of_the_providers_too() {
+    let nobody = Client::nobody_at(&env("ESPALIER_VISITORS_URL"));
+    let opened = nobody.post("/api/session", &json!({})).await.expect(200).await;
+    let cookie = opened.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+    let ways = json!([{ "id": "fake", "label": "Fake ID" }]);
+    let first: Value = opened.json().await;
+    assert_eq!((&first["sign_in"], &first["provider"]), (&ways, &Value::Null), "{first}");
+    let visitor = nobody.with("cookie", &cookie);
+    let again: Value = visitor.post("/api/session", &json!({})).await.expect(200).await.json().await;
+    assert_eq!((&again["sign_in"], &again["user_id"]), (&ways, &first["user_id"]), "{again}");
+    visitor.post("/api/oidc/fake", &json!({})).await.expect(200).await;
+    // A session of another deployment's provider is none here.
+    let stranger = signed_in(&new_id()).await;
+    let here = nobody.with("cookie", &stranger.cookies());
+    assert_problem(here.get("/api/threads").await, 401, "unauthenticated", None).await;
+}
+
+#[tokio::test]
 async fn the_request_for_the_code_proves_who_asks() {
     let mut browser = Browser::default();
     let address = browser.begin("fake", "/").await;

@@ -106,6 +106,23 @@ export async function providers(browser) {
     await asked(page);
   });
 
+  await check("a visitor has the buttons below the list of chats", async () => {
+    const visitors = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+    // The main instance has no providers of its own.
+    await visitors.route("**/api/session", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), sign_in: [{ id: "nobody", label: "Example ID" }] } });
+    });
+    const visitor = await visitors.newPage();
+    await visitor.goto(`${env("ESPALIER_URL")}/?sign_in=expired`);
+    await visitor.getByText("This sign-in is no longer valid.").waitFor();
+    assertEqual(new URL(visitor.url()).search, "", "the address");
+    await button(visitor, "Example ID").click();
+    await byId(visitor, "sign-in-at-problem").filter({ hasText: "no such identity provider" }).waitFor();
+    await clean(visitor, "a visitor who can sign in");
+    await visitors.close();
+  });
+
   await check("the console has only refusals of the service", async () => {
     const others = complaints.filter((complaint) => !/status of (401|503)/.test(complaint));
     assertEqual(others, [], "the console");

@@ -94,13 +94,15 @@ pub fn issuers(url: impl Fn(&str) -> String, fake: &str) -> Value {
     ])
 }
 
+/// An element of the variable `OIDC`.
+pub fn provider(id: &str, label: &str, issuer: &str) -> Value {
+    json!({ "id": id, "label": label, "issuer": issuer, "client_id": "espalier",
+            "client_secret_secret": "OIDC_CLIENT_SECRET" })
+}
+
 /// The variable `OIDC` for an instance: a provider whose users are those of an issuer above, a real one, one that says it is
 /// another, one that nobody can reach.
 pub fn providers(fake: &str, real: &str, liar: &str) -> Value {
-    let provider = |id: &str, label: &str, issuer: &str| {
-        json!({ "id": id, "label": label, "issuer": issuer, "client_id": "espalier",
-                "client_secret_secret": "OIDC_CLIENT_SECRET" })
-    };
     json!([
         provider("fake", "Fake ID", fake),
         provider("real", "Example ID", real),

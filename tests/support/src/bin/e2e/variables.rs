@@ -25,6 +25,8 @@ const FRIEND: &str = "https://friend.example";
 pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<String>), String> {
     let anonymous = "AUTH_ANONYMOUS:true".to_owned();
     let session = format!("SESSION_SECRET:{}", canary::SESSION_SECRET);
+    let idp = |name: &str| format!("{}/_fake/idp/{name}", world.llm);
+    let client_secret = format!("OIDC_CLIENT_SECRET:{}", canary::OIDC_CLIENT_SECRET);
     Ok(match name {
         "main" | "fixtures" => {
             let name = if name == "main" { "main" } else { "fixtures" };
@@ -32,14 +34,13 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             (name, "ESPALIER_URL", [vec![anonymous, session, steps], provider(world)].concat())
         }
         "closed" => {
-            let idp = |name: &str| format!("{}/_fake/idp/{name}", world.llm);
             let issuers = identity::issuers(|name| world.issuer_url(name), &idp("fake"));
             let providers = identity::providers(&idp("fake"), &world.identity_provider, &idp("liar"));
             let vars = vec![
                 session,
                 format!("JWT:{issuers}"),
                 format!("OIDC:{providers}"),
-                format!("OIDC_CLIENT_SECRET:{}", canary::OIDC_CLIENT_SECRET),
+                client_secret,
                 format!("ALLOWED_ORIGINS:{FRIEND}"),
                 format!("QUOTAS:{QUOTAS}"),
             ];
@@ -49,7 +50,9 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             // In the middle of a rotation: the new secret signs, and the old one still verifies.
             let secrets = format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
             let own = [anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}"), "RECORD_TURNS:0".to_owned()];
-            ("visitors", "ESPALIER_VISITORS_URL", [provider(world), own.to_vec()].concat())
+            let providers = serde_json::json!([identity::provider("fake", "Fake ID", &idp("fake"))]);
+            let providers = vec![format!("OIDC:{providers}"), client_secret];
+            ("visitors", "ESPALIER_VISITORS_URL", [provider(world), own.to_vec(), providers].concat())
         }
         "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
         "ai" => {
