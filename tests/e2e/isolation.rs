@@ -277,8 +277,9 @@ async fn keys_of_another_tenant_are_not_there() {
 fn every_route_with_an_id_is_probed() {
     let probed: Vec<_> = probes().iter().map(|probe| probe.pattern).collect();
     for pattern in espalier::router::patterns() {
-        // A key's prefix: above. A workspace's name: tests/e2e/files.rs. A workflow's id is its user's own.
-        let elsewhere = ["/api/keys/", "/api/workspaces/", "PUT /api/workflows/"];
+        // A key's prefix: above. A workspace's name: tests/e2e/files.rs. A workflow's id is its user's own. An
+        // identity provider's is the deployment's, and its sign-ins are a browser's: tests/e2e/oidc.rs.
+        let elsewhere = ["/api/keys/", "/api/workspaces/", "PUT /api/workflows/", " /api/oidc/"];
         let elsewhere = elsewhere.iter().any(|other| pattern.contains(other));
         assert!(!pattern.contains("{}") || elsewhere || probed.contains(&pattern.as_str()), "{pattern}");
     }
