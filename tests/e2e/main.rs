@@ -61,6 +61,7 @@ mod silent_readers;
 mod smoke_model;
 mod summaries;
 mod swarm;
+mod telemetry;
 mod threads;
 mod tokens;
 mod turns;

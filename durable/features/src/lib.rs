@@ -18,6 +18,8 @@ pub mod projects;
 pub mod reader;
 #[cfg(feature = "records")]
 pub mod records;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(feature = "workflows")]
@@ -127,6 +129,8 @@ pub fn problems(configuration: &Configuration<'_>) -> Vec<String> {
         mcp::config::McpServers::from_env(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "records")]
         records::kept(configuration.var).err().into_iter().collect(),
+        #[cfg(feature = "telemetry")]
+        telemetry::Config::from_env(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "web")]
         web::Config::from_env(configuration.var).err().unwrap_or_default(),
         #[cfg(feature = "knowledge")]

@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use futures::future::{Either, join5, select};
+use futures::future::{Either, join, join5, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::adapters::{files, knowledge, records};
+use crate::adapters::{files, knowledge, records, telemetry};
 use crate::sessions::telling;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
@@ -204,21 +204,23 @@ impl Thread {
     async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
         let rows = rows?;
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
-        let mut rows: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
-        if self.store.timer(Reason::Erase)?.is_some() {
-            rows = rows.into_iter().filter_map(Outgoing::unlisted).collect();
-        }
-        // The quotas, R2 and D1 are told even if one of them fails: news that arrive twice change nothing.
+        let all: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
+        let is_unlisted = self.store.timer(Reason::Erase)?.is_some();
+        let unlisted: Option<Vec<Outgoing>> =
+            is_unlisted.then(|| all.iter().cloned().filter_map(Outgoing::unlisted).collect());
+        let rows = unlisted.as_deref().unwrap_or(&all);
+        // The quotas, R2, D1 and the collector are told even if one of them fails: news that arrive twice change nothing.
         let telling = join5(
-            tell::tell(&self.env, &rows),
-            accounts::tell(&self.env, &self.clock, &rows),
-            files::delete_of_threads(&self.env, &rows),
-            knowledge::follow_paths(&self.env, &rows),
-            records::delete_of_threads(&self.env, &rows),
+            tell::tell(&self.env, rows),
+            accounts::tell(&self.env, &self.clock, rows),
+            files::delete_of_threads(&self.env, rows),
+            knowledge::follow_paths(&self.env, rows),
+            records::delete_of_threads(&self.env, rows),
         );
         let telling = telling.map(|(index, quotas, files, memories, records)| {
             index.and(quotas).and(files).and(memories).and(records)
         });
+        let telling = join(telling, telemetry::tell(self, &all)).map(|(told, exported)| told.and(exported));
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,

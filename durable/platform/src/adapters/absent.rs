@@ -223,6 +223,17 @@ pub mod records {
     }
 }
 
+#[cfg(not(feature = "telemetry"))]
+pub mod telemetry {
+    use crate::storage::StoreError;
+    use crate::storage::outgoing::Outgoing;
+    use crate::thread::Thread;
+
+    pub async fn tell(_: &Thread, _: &[Outgoing]) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
 #[cfg(not(feature = "web"))]
 pub mod web {
     use crate::thread::Thread;

@@ -15,6 +15,8 @@ mod mcp;
 mod projects;
 #[cfg(feature = "records")]
 pub mod records;
+#[cfg(feature = "telemetry")]
+pub mod telemetry;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(feature = "workflows")]
@@ -30,6 +32,8 @@ pub use absent::knowledge;
 pub use absent::mcp::Offered;
 #[cfg(not(feature = "records"))]
 pub use absent::records;
+#[cfg(not(feature = "telemetry"))]
+pub use absent::telemetry;
 #[cfg(not(feature = "web"))]
 pub use absent::web;
 #[cfg(not(feature = "workflows"))]

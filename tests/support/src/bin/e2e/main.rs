@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock, a browser |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens and identity providers, one of them real (`oidc-provider`) |
-//! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas and without records, in the middle of a rotation of its session secret |
+//! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, with a collector of spans and without records, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize, and an R2 that can refuse (`tests/workers_ai`) |
 //! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`); no bucket |

@@ -49,9 +49,12 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         "visitors" => {
             // In the middle of a rotation: the new secret signs, and the old one still verifies.
             let secrets = format!("SESSION_SECRET:{},{}", canary::NEW_SESSION_SECRET, canary::SESSION_SECRET);
-            let own = [anonymous, secrets, format!("QUOTAS:{VISITORS_QUOTAS}"), "RECORD_TURNS:0".to_owned()];
             let providers = serde_json::json!([identity::provider("fake", "Fake ID", &idp("fake"))]);
             let providers = vec![format!("OIDC:{providers}"), client_secret];
+            // The collector refuses the first export (`tests/e2e/telemetry.rs`).
+            let collector = format!("OTEL_EXPORTER_OTLP_ENDPOINT:{}/_fake/hooks/otlp?refuse=1", world.llm);
+            let quotas = format!("QUOTAS:{VISITORS_QUOTAS}");
+            let own = [anonymous, secrets, quotas, "RECORD_TURNS:0".to_owned(), collector];
             ("visitors", "ESPALIER_VISITORS_URL", [provider(world), own.to_vec(), providers].concat())
         }
         "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
