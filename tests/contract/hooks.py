@@ -216,7 +216,8 @@ def with_response(steps=({"text": ["Hello."]},), **body):
 
 
 def everything():
-    return with_workspace() | with_document() | with_file() | {"approval": "ui_erase", "hook": "guard"}
+    others = {"approval": "ui_erase", "hook": "guard", "provider": "acme"}
+    return with_workspace() | with_document() | with_file() | others
 
 
 MCP_CALLS = [
