@@ -70,6 +70,7 @@ fn attribute(span: &BTreeMap<String, Value>, key: &str) -> Value {
     found.next().and_then(|value| value.values().next().cloned()).unwrap_or_default()
 }
 
+// Long: one turn, whose spans are compared in many ways.
 #[tokio::test]
 async fn a_finished_turn_reaches_the_collector_at_least_once_and_without_its_words() {
     let client = Client::anonymous_at(&env("ESPALIER_VISITORS_URL")).await;
