@@ -196,6 +196,19 @@ impl Thread {
     /// Deletes the thread for ever. It deletes the rows and fences the runs, the outbox says only that the thread was
     /// deleted, and the id stays taken. So no part of the thread comes back.
     pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        self.remove(owner, false).await
+    }
+
+    /// Deletes the thread, and with it the usage that D1 has not heard of. A thread that was deleted before may still have
+    /// some.
+    pub async fn erase_all(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
+        if self.store.meta()?.is_some() {
+            self.store.transaction(|| self.store.forget_spent())?;
+        }
+        self.remove(owner, true).await
+    }
+
+    async fn remove(self: &Rc<Self>, owner: &Owner, with_usage: bool) -> Result<Response, ApiError> {
         let mut thread = self.found(owner)?;
         loop {
             let ended = match self.open() {
@@ -215,7 +228,7 @@ impl Thread {
             thread = self.existing(owner)?;
         }
         self.release_readers();
-        self.bury(thread)?;
+        self.bury(thread, with_usage)?;
         self.tell_index().await;
         no_content()
     }
@@ -305,7 +318,7 @@ impl Thread {
         futures::future::select(told, self.clock.sleep(INDEX_MS)).await;
     }
 
-    fn bury(&self, thread: ThreadMeta) -> Result<(), StoreError> {
+    fn bury(&self, thread: ThreadMeta, with_usage: bool) -> Result<(), StoreError> {
         let now = self.clock.now_ms();
         self.store.transaction(|| {
             let id = Uuid::try_parse(&thread.thread_id).ok();
@@ -313,7 +326,8 @@ impl Thread {
             let records_root = id.map(|id| thread.owner.records_root(id));
             let deleted = News::ThreadDeleted { workspace_root, records_root };
             let deleted = Outgoing::new(&thread.owner, thread.thread_id, deleted);
-            let (spent, newest) = (self.store.spent_news()?, self.store.newest_news()?);
+            let spent = if with_usage { Vec::new() } else { self.store.spent_news()? };
+            let newest = self.store.newest_news()?;
             self.store.bury(now)?;
             for outgoing in spent.iter().chain([&deleted]) {
                 self.store.post(outgoing, now)?;

@@ -135,5 +135,6 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         }
         ThreadCommand::EndSession => thread.end_session(&owner).await,
         ThreadCommand::Delete => thread.delete(&owner).await,
+        ThreadCommand::Erase => thread.erase_all(&owner).await,
     }
 }

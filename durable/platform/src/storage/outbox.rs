@@ -147,4 +147,12 @@ impl Store {
         }
         Ok(spent)
     }
+
+    /// Deletes the news of usage that outlived its thread.
+    pub fn forget_spent(&self) -> Result<(), StoreError> {
+        // A row that is no JSON must not keep the others.
+        let query = "DELETE FROM outbox
+            WHERE CASE WHEN json_valid(payload) THEN payload ->> '$.news.kind' END = 'spent'";
+        self.run(query, [])
+    }
 }

@@ -38,12 +38,12 @@ impl Owner {
 
     /// The prefix of the keys of all files of a thread.
     pub fn workspace_root(&self, thread_id: Uuid) -> String {
-        format!("threads/{}/", self.object_name(thread_id))
+        format!("{THREADS}{}/", self.object_name(thread_id))
     }
 
     /// The prefix of the keys of all records of a thread.
     pub fn records_root(&self, thread_id: Uuid) -> String {
-        format!("records/{}/", self.object_name(thread_id))
+        format!("{RECORDS}{}/", self.object_name(thread_id))
     }
 
     /// The prefix of the keys of the user's named workspaces, one folder each.
@@ -99,8 +99,12 @@ impl Owner {
     }
 }
 
-/// The prefix of the keys of all files in named workspaces.
+/// The prefixes of the keys of all files of threads, of all records, and of all files in named workspaces.
+const THREADS: &str = "threads/";
+const RECORDS: &str = "records/";
 const WORKSPACES: &str = "workspaces/";
+/// All of them.
+pub const FOLDERS: [&str; 3] = [THREADS, RECORDS, WORKSPACES];
 
 /// The folder of all named workspaces of the user, found from one of them. None for a thread's own workspace.
 pub fn workspaces_beside(root: &str) -> Option<&str> {
@@ -351,6 +355,8 @@ pub enum ThreadCommand {
     /// End the session that is open.
     EndSession,
     Delete,
+    /// Delete the thread with all that D1 has not heard of it, its usage as well: its owner's data is erased.
+    Erase,
 }
 
 crate::tagged!(ThreadCommand by "do" {
@@ -385,4 +391,5 @@ crate::tagged!(ThreadCommand by "do" {
     "continue_session" => ContinueSession { session_id, workflow_id, ended },
     "end_session" => EndSession,
     "delete" => Delete,
+    "erase" => Erase,
 });

@@ -29,8 +29,8 @@ mod workflow;
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
 pub use change::{Change, ThreadChange};
 pub use command::{
-    ANONYMOUS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex, quota_object_name,
-    workspaces_beside,
+    ANONYMOUS, FOLDERS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex,
+    quota_object_name, workspaces_beside,
 };
 #[cfg(feature = "openapi")]
 pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};

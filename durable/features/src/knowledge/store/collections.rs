@@ -271,6 +271,18 @@ impl D1Collections {
         Ok(was_there)
     }
 
+    /// Deletes the vectors of some documents of the user, in the order of their ids. The documents stay: their rows tell
+    /// which vectors there are. Returns the id after which there are more.
+    pub async fn erase_vectors(&self, after: &str, limit: u32) -> Asked<Option<String>> {
+        const SQL: &str = "SELECT id, chunks FROM documents \
+            WHERE tenant = ?1 AND user_id = ?2 AND id > ?3 ORDER BY id LIMIT ?4";
+        let Some(vectors) = &self.vectors else { return Ok(None) };
+        let found: Vec<Deleted> = self.d1.rows(SQL, [text(after), limit.into()]).await?;
+        let documents: Vec<_> = found.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
+        vectors.remove(&documents).await?;
+        Ok(documents.last().filter(|_| documents.len() == limit as usize).map(|(id, _)| id.clone()))
+    }
+
     /// Deletes the vectors of deleted documents. Vectors that stay after a failure find nothing.
     async fn forget(&self, deleted: Vec<Deleted>) {
         let Some(vectors) = &self.vectors else { return };

@@ -155,6 +155,7 @@ fn every_command_is_read_as_it_was_sent() {
         },
         ThreadCommand::EndSession,
         ThreadCommand::Delete,
+        ThreadCommand::Erase,
     ];
     for command in commands {
         let envelope = envelope(command);
