@@ -7,6 +7,7 @@
 //! Only `serve`, `call`, `routes` and the stores of `auth` name the platform, and exist on wasm32 alone. They decide by
 //! the modules beside them, which are pure and tested natively.
 
+pub mod account;
 pub mod auth;
 pub mod body;
 pub mod cursor;

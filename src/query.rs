@@ -35,6 +35,11 @@ pub fn cursor(query: &str) -> Option<String> {
     value(query, "cursor").map(Cow::into_owned)
 }
 
+/// The `receipt` of an erasure.
+pub fn receipt(query: &str) -> Option<Cow<'_, str>> {
+    value(query, "receipt")
+}
+
 /// Whether a list of messages has those of all `versions`, and not of the path alone.
 pub fn all_versions(query: &str) -> Result<bool, ApiError> {
     match value(query, "versions").as_deref() {

@@ -72,7 +72,6 @@ pub enum Content {
     /// The same, or JSON of another service.
     ForeignJson,
     /// JSON, a value a line.
-    #[cfg(feature = "records")]
     Lines,
 }
 
@@ -249,7 +248,6 @@ impl Parameter {
 fn content(content: Content, types: &mut SchemaGenerator) -> Value {
     match content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
-        #[cfg(feature = "records")]
         Content::Lines => json!({ "application/x-ndjson": {} }),
         Content::ForeignJson => {
             let mut both = self::content(Content::Foreign, types);

@@ -26,6 +26,7 @@ use wire::protocol::{
     SentContent, SessionList, StartedSignIn, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
 };
 
+use crate::account::erasure::Erasure;
 use crate::auth::signed_in::Opened;
 use crate::health::Health;
 use crate::models::ModelList;
@@ -178,6 +179,13 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::EndAgent { .. } => {
             row.in_thread().gives_nothing("It has ended.").refuses(&[E::AgentNotFound, E::TurnInProgress])
         }
+        Route::EraseMe => {
+            row.takes(json!({ "confirm": "erase" })).gives::<Erasure>(202).refuses(&[E::ErasureInProgress])
+        }
+        Route::Erasure => row.query(receipt()).gives::<Erasure>(200).refuses(&[E::ErasureNotFound]),
+        Route::Export => row
+            .query(cursor())
+            .answers(200, "The lines, the last of which tells where the next page begins.", Some(Content::Lines)),
         Route::Sessions => row.gives::<SessionList>(200),
         Route::EndOtherSessions => row.gives_nothing("They have ended."),
         Route::EndSignIn { .. } => row.gives_nothing("It has ended.").refuses(&[E::SessionNotFound]),
@@ -285,6 +293,13 @@ fn limit(what: &str) -> Parameter {
 
 fn cursor() -> Parameter {
     Parameter::text("cursor", "The `next_cursor` of the page before.")
+}
+
+fn receipt() -> Parameter {
+    let schema = json!({ "type": "string", "pattern": "^[0-9A-Fa-f]{32}$" });
+    Parameter::new("receipt", "The `receipt` of the answer to `DELETE /api/me`.", schema)
+        .such_as(json!("0123456789abcdef".repeat(2)))
+        .needed()
 }
 
 fn versions() -> Parameter {

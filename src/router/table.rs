@@ -9,6 +9,7 @@ use wire::protocol::{
     StartSignIn, ThreadChange, ToolResult,
 };
 
+use crate::account::erasure::Confirmation;
 use crate::auth::scope::Access::{self, KnownOrigin, Needs, NeedsAtOrigin, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
 use crate::body::Body::{self, Nothing};
@@ -229,6 +230,15 @@ routes! {
     Get "/api/threads/{}/agents/{}/dump" => DumpAgent(id, agent), Needs(Read), Nothing;
     /// Ends an agent and all that it made. Their names are free again.
     Delete "/api/threads/{}/agents/{}" => EndAgent(id, agent), Needs(Write), Nothing;
+    /// Erases all data of the user for ever: threads, files, documents, memories, projects, agents, workflows, usage and
+    /// records. It begins at once, and takes a minute and a half at least. All keys and sessions of the user end with its
+    /// beginning; the answer has a receipt, with which the progress can be read. When it is done, the same user may begin anew.
+    Delete "/api/me" => EraseMe, Needs(Write), json::<Confirmation>();
+    /// Returns the progress of an erasure, and carries it on. The receipt is the only credential.
+    Get "/api/me/erasure" => Erasure, Open, Nothing;
+    /// Exports all data of the user, a page at a time: a JSON object a line, each with its `kind`. The last line of a page is
+    /// of the kind `page` and has the `next_cursor`, or of the kind `end`: then the export is complete.
+    Get "/api/me/export" => Export, Needs(Read), Nothing;
     /// Lists the user's sessions, newest first: those that their API keys opened, or a visitor's own after its first turn.
     Get "/api/me/sessions" => Sessions, Needs(Read), Nothing;
     /// Ends all sessions of the user but the one of the request. Within a minute their cookies are invalid everywhere.

@@ -87,6 +87,9 @@ fn every_route_is_found_by_its_method_and_path() {
         ("GET", &rounds, Route::AgentRounds { id, agent: "critic" }),
         ("GET", &dump, Route::DumpAgent { id, agent: "critic" }),
         ("DELETE", &agent, Route::EndAgent { id, agent: "critic" }),
+        ("DELETE", "/api/me", Route::EraseMe),
+        ("GET", "/api/me/erasure", Route::Erasure),
+        ("GET", "/api/me/export", Route::Export),
         ("GET", "/api/me/sessions", Route::Sessions),
         ("DELETE", "/api/me/sessions", Route::EndOtherSessions),
         ("DELETE", "/api/me/sessions/0a1b", Route::EndSignIn { sign_in: "0a1b" }),
@@ -302,19 +305,19 @@ fn other_paths_lead_nowhere() {
 fn only_these_routes_need_no_credential() {
     let open = TABLE.iter().filter(|row| !matches!(row.access, Access::Needs(_) | Access::NeedsAtOrigin(_)));
     let open: Vec<_> = open.map(|row| row.name).collect();
-    assert_eq!(
-        open,
-        [
-            "Health",
-            "OpenApi",
-            "Session",
-            "SignOut",
-            "StartSignIn",
-            "EndOfSignIn",
-            "ProtectedResource",
-            "ProtectedMcp"
-        ]
-    );
+    // The receipt of an erasure is a credential of its own: the others have ended.
+    let expected = [
+        "Health",
+        "OpenApi",
+        "Session",
+        "SignOut",
+        "StartSignIn",
+        "EndOfSignIn",
+        "ProtectedResource",
+        "ProtectedMcp",
+        "Erasure",
+    ];
+    assert_eq!(open, expected);
 }
 
 /// A route that changes something on behalf of a cookie must know the page that asks.

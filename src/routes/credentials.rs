@@ -3,11 +3,14 @@
 
 use std::cell::RefCell;
 
+use futures::future::join;
 use sha2::{Digest, Sha256};
 use wire::protocol::{ApiError, ErrorCode, Owner, hex};
 use worker::console_error;
 
+use super::account::erasure;
 use super::jwks;
+use crate::account::erasure::in_progress as erasure_in_progress;
 use crate::auth::api_key::{self, ApiKey, KeyRow};
 use crate::auth::jwt::{Issuer, Token};
 use crate::auth::oidc::Providers;
@@ -112,7 +115,7 @@ pub fn ambient(call: &Call) -> Result<Option<Credential>, ApiError> {
 pub async fn verify(call: &Call, credential: &Credential) -> Result<Verified, Failure> {
     match credential {
         Credential::ApiKey(key) => by_key(call, key).await,
-        Credential::Jwt { token, authority } => by_token(issuers(call)?, token, *authority, call.now).await,
+        Credential::Jwt { token, authority } => by_token(call, token, *authority).await,
         Credential::SignedIn(token) => by_session(call, token).await,
         Credential::Anonymous(token) => match &call.settings.anonymous {
             Anonymous::On(secrets) => {
@@ -151,12 +154,8 @@ fn session_refused() -> ApiError {
 }
 
 /// Verifies a token. It verifies the signature of the same token again only after a while.
-async fn by_token(
-    issuers: &[Issuer],
-    text: &str,
-    authority: Authority,
-    now: u64,
-) -> Result<Verified, Failure> {
+async fn by_token(call: &Call, text: &str, authority: Authority) -> Result<Verified, Failure> {
+    let (issuers, now) = (issuers(call)?, call.now);
     // The authority is part of the remembered digest, because it decides whether the origin rules hold.
     let way = [u8::from(authority == Authority::Ambient)];
     let digest = Sha256::new().chain_update(way).chain_update(text).finalize().into();
@@ -167,11 +166,26 @@ async fn by_token(
     let issuer = token.issuer(issuers, authority).ok_or_else(jwks::refused)?;
     // The claims first: they cost nothing, and an expired token needs no verified signature.
     let verified = issuer.verify(&token, authority, now).ok_or_else(jwks::refused)?;
-    if !jwks::signed_by(issuer, &token, now).await? {
+    let signed = jwks::signed_by(issuer, &token, now);
+    let (signed, erasing) = join(signed, is_erased(call, &verified.principal.owner)).await;
+    if !signed? {
         return Err(jwks::refused());
+    }
+    if erasing {
+        erasure::go_on(call);
+        return Err(erasure_in_progress().into());
     }
     SEEN.with_borrow_mut(|seen| seen.remember(digest, verified.clone(), now));
     Ok(verified)
+}
+
+/// Whether the data of a token's user is being erased. A user whom a token names has no row that could be revoked. While D1
+/// is down no erasure goes on, so none ends: what the user writes is erased by its second sweep.
+async fn is_erased(call: &Call, owner: &Owner) -> bool {
+    erasure::runs(&call.env, owner).await.unwrap_or_else(|error| {
+        console_error!("looking for an erasure: {error}");
+        false
+    })
 }
 
 async fn by_key(call: &Call, key: &ApiKey) -> Result<Verified, Failure> {

@@ -1,6 +1,7 @@
 //! The functions of the routes: one file for each resource. A request is admitted before anything else in it is read.
 //! So a caller without a credential learns nothing, not even whether an id is well-formed.
 
+pub mod account;
 mod ai_sdk;
 mod answers;
 mod chat;
@@ -162,6 +163,9 @@ fn answering<'a>(
         Route::EndAgent { id, agent } => {
             ask(caller.owner()?, id, ThreadCommand::EndAgent { name: agent.to_owned() })
         }
+        Route::EraseMe => account::erasure::begin(call, caller.owner()?, body).boxed_local(),
+        Route::Erasure => account::erasure::progress(call).boxed_local(),
+        Route::Export => account::export(call, caller.owner()?).boxed_local(),
         Route::Sessions => sessions::list(call, caller.owner()?).boxed_local(),
         Route::EndOtherSessions => sessions::end_others(call, caller.owner()?).boxed_local(),
         Route::EndSignIn { sign_in } => sessions::end(call, caller.owner()?, sign_in).boxed_local(),

@@ -8,7 +8,7 @@ import sys
 import jsonschema_rs
 import requests
 
-from hooks import KEY, URL, check_events, data_for
+from hooks import KEY, URL, check_events, data_for, to_be_erased
 
 
 def mark(owner, member):
@@ -36,12 +36,14 @@ def example(method, path, operation, media, content):
     """The arguments of the example's request."""
     known = data_for(operation["operationId"])
     query, headers = {}, dict(KEY)
+    if operation["operationId"] == "EraseMe":
+        headers = to_be_erased()
     for parameter in operation.get("parameters", []):
         name, place = parameter["name"], parameter["in"]
         if place == "path":
             path = path.replace(f"{{{name}}}", str(known.get(name, parameter["example"])))
         elif "example" in parameter:
-            {"query": query, "header": headers}[place][name] = str(parameter["example"])
+            {"query": query, "header": headers}[place][name] = str(known.get(name, parameter["example"]))
     arguments = {"method": method, "url": URL + path, "params": query, "headers": headers}
     if content is None:
         return arguments

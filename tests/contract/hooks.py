@@ -45,7 +45,7 @@ BEYOND_SCHEMAS = [
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
     ("Mcp", r"", "an id is a number of 64 bits, and headers may ask for another revision"),
-    ("Threads|Messages|Records|AgentRounds|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
+    ("Export|Threads|Messages|Records|AgentRounds|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
 ]
 
 
@@ -242,6 +242,18 @@ def queued():
     return known | {"message": answer.json()["messages"][-1]["id"]}
 
 
+def to_be_erased():
+    """A user of their own, by their key."""
+    key = post("/api/keys", {"name": "to be erased"}).json()["key"]
+    return {"authorization": f"Bearer {key}"}
+
+
+def with_erasure():
+    answer = requests.delete(f"{URL}/api/me", json={"confirm": "erase"}, headers=to_be_erased(), timeout=30)
+    answer.raise_for_status()
+    return {"receipt": answer.json()["receipt"]}
+
+
 # The data of each operation: made once, or each time where the operation uses it up.
 ONCE = {}
 MAKE = {
@@ -259,6 +271,7 @@ MAKE = {
     "EditQueued": queued,
     "RemoveQueued": queued,
     "EndSignIn": with_sign_in,
+    "Erasure": with_erasure,
     "Agents": with_agent,
     "RestoreAgent": thread,
     "AgentRounds": with_agent,
@@ -318,6 +331,11 @@ def before_call(context, case, kwargs):
     # Schemathesis uses again what it read, such as the prefix of its own key, and of the key that minted it.
     if name == "RevokeKey" and case.path_parameters["prefix"] in OWN_KEYS:
         case.path_parameters |= MAKE[name]()
+    # Whoever asks is gone.
+    own = {header for header in kwargs.get("headers") or {} if header.lower() == "authorization"}
+    if name == "EraseMe" and own:
+        others = {header: value for header, value in kwargs["headers"].items() if header not in own}
+        kwargs["headers"] = others | to_be_erased()
     in_order = case.meta is not None and case.meta.generation.mode.is_positive
     # Each new name makes another workspace, and there are at most 100.
     if not in_order or (name != "PutWorkspaceFile" and DICE.random() < 0.25):
@@ -327,6 +345,8 @@ def before_call(context, case, kwargs):
         # Another file half of the time, until the workspace is full.
         if parameter != "path" or not name.startswith("Put") or DICE.random() < 0.5:
             case.path_parameters[parameter] = known[parameter]
+    if name == "Erasure":
+        case.query["receipt"] = known["receipt"]
     if name == "Session" and isinstance(case.body, dict) and DICE.random() < 0.5:
         case.body["key"] = os.environ["ESPALIER_CONTRACT_KEY"]
     if name == "SearchCollection" and DICE.random() < 0.5:

@@ -7,6 +7,7 @@
 // A helper may fail as its test does; clippy allows that in `#[test]` functions only.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
 
+mod account;
 mod agents;
 mod ai_sdk;
 mod asking;

@@ -19,10 +19,11 @@ const LIVE: &str = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?
 /// When a key ended; beyond all times where it has not.
 const ENDED: &str = "min(ifnull(revoked_at, 9e15), ifnull(expires_at, 9e15))";
 
-/// The row of the key with this prefix.
+/// The row of the key with this prefix; none while its user's data is erased.
 pub async fn find(env: &Env, prefix: &str) -> Result<Option<KeyRow>> {
     const QUERY: &str = "SELECT prefix, name, hash, tenant, user_id, scopes, expires_at, revoked_at, last_used_at \
-        FROM api_keys WHERE prefix = ?1";
+        FROM api_keys k WHERE prefix = ?1 AND NOT EXISTS (SELECT 1 FROM erasures e \
+        WHERE e.tenant = k.tenant AND e.user_id = k.user_id AND e.ended_at IS NULL)";
     let found = rows(&database(env)?.prepare(QUERY).bind(&[text(prefix)])?.all().await?)?;
     Ok(wire::json::from_str::<Vec<KeyRow>>(&found)?.pop())
 }

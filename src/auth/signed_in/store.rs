@@ -18,14 +18,16 @@ pub enum SessionRow {
     OfProvider(KeyRow),
 }
 
-/// The row of a session.
+/// The row of a session. A user whose data is erased has none from an identity provider meanwhile, whenever it began.
 pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>> {
     // Without a key the row names its user. An earlier Worker finds no key for it, and refuses the session.
     const QUERY: &str = "SELECT s.key_prefix AS prefix, coalesce(k.name, '') AS name, coalesce(k.hash, '') AS hash, \
         coalesce(k.tenant, s.tenant) AS tenant, coalesce(k.user_id, s.user_id) AS user_id, \
         coalesce(k.scopes, '') AS scopes, min(s.expires_at, coalesce(k.expires_at, s.expires_at)) AS expires_at, \
         k.revoked_at, k.last_used_at FROM sessions s LEFT JOIN api_keys k ON k.prefix = s.key_prefix \
-        WHERE s.hash = ?1 AND (k.prefix IS NOT NULL OR (s.key_prefix = '' AND s.tenant IS NOT NULL))";
+        WHERE s.hash = ?1 AND (k.prefix IS NOT NULL OR (s.key_prefix = '' AND s.tenant IS NOT NULL \
+        AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = s.tenant AND e.user_id = s.user_id \
+        AND e.ended_at IS NULL)))";
     let found = rows(&database(env)?.prepare(QUERY).bind(&[hash(token)])?.all().await?)?;
     let row = wire::json::from_str::<Vec<KeyRow>>(&found)?.pop();
     Ok(row.map(|row| match row.prefix.as_str() {

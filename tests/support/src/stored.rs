@@ -185,3 +185,47 @@ pub async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl 
     }
     panic!("not within 60 s: {what}");
 }
+
+/// Looks for a text in the tables of each database and in each file of R2. A database whose bytes do not have it is not
+/// opened, but for D1: its index of words shortens them. Of the rest it tells the table, or that only freed pages have it.
+const SEARCH: &str = "
+const { DatabaseSync } = require('node:sqlite');
+const fs = require('node:fs');
+const path = require('node:path');
+const [state, text] = process.argv.slice(1);
+const root = path.join(state, 'v3');
+const has = (value) => typeof value === 'string' ? value.includes(text)
+  : value instanceof Uint8Array && Buffer.from(value).includes(text);
+const bytes = (file) => fs.existsSync(file) && fs.readFileSync(file).includes(text);
+const found = new Set();
+for (const entry of fs.readdirSync(root, { recursive: true, withFileTypes: true })) {
+  const file = path.join(entry.parentPath, entry.name);
+  const folder = path.relative(root, entry.parentPath).split(path.sep)[0];
+  if (!entry.isFile() || /-(wal|shm)$/.test(file)) continue;
+  if (!file.endsWith('.sqlite')) {
+    if (bytes(file)) found.add(`${folder} file`);
+    continue;
+  }
+  const raw = bytes(file) || bytes(`${file}-wal`);
+  if (!raw && folder !== 'd1') continue;
+  const database = new DatabaseSync(file, { readOnly: true });
+  const tables = database.prepare(\"SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'\");
+  let inTable = false;
+  for (const { name } of tables.all()) {
+    const rows = database.prepare(`SELECT * FROM \"${name}\"`);
+    rows.setReadBigInts(true);
+    if (!rows.all().some((row) => Object.values(row).some(has))) continue;
+    found.add(`${folder} ${name}`);
+    inTable = true;
+  }
+  if (raw && !inTable) found.add(`${folder} freed`);
+}
+console.log(JSON.stringify([...found].sort()));
+";
+
+/// Where the state of an instance has this text: `d1 memories`, `do messages`, `r2 file`; `d1 freed` for pages of a file
+/// that no table uses any more.
+pub async fn places(state: &str, text: &str) -> Vec<String> {
+    let state = PathBuf::from(crate::env(state));
+    serde_json::from_slice(&node(SEARCH, &state, text, &[]).await).expect("a list as JSON")
+}

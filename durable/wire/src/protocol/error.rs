@@ -30,6 +30,8 @@ pub enum ErrorCode {
     RecordNotKept,
     WorkflowNotFound,
     SessionNotFound,
+    ErasureNotFound,
+    ErasureInProgress,
     WorkflowRunning,
     TokenRefused,
     TokenSpent,
@@ -96,6 +98,10 @@ impl ErrorCode {
             ErrorCode::RecordNotKept => ("record_not_kept", 404, "There is no such record"),
             ErrorCode::WorkflowNotFound => ("workflow_not_found", 404, "There is no such workflow"),
             ErrorCode::SessionNotFound => ("session_not_found", 404, "There is no such session"),
+            ErrorCode::ErasureNotFound => ("erasure_not_found", 404, "There is no such erasure"),
+            ErrorCode::ErasureInProgress => {
+                ("erasure_in_progress", 409, "The data of the user is being erased")
+            }
             ErrorCode::WorkflowRunning => {
                 ("workflow_running", 409, "A session of a workflow is open in this thread")
             }

@@ -1,0 +1,305 @@
+//! `DELETE /api/me` and its progress. The request begins a job in D1 and ends the user's keys and sessions in the same
+//! transaction; [`drive`] carries jobs on, by whatever wakes the Worker: the request that began one, those that ask for its
+//! progress, and everybody who calls it with a budget of requests.
+
+use std::collections::BTreeMap;
+
+use bindings::d1::{batch, database, number, rows, text};
+use platform::storage::outgoing::first_id;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+use wire::protocol::{ErrorCode, Owner, ThreadCommand, ThreadEnvelope, hex};
+use worker::wasm_bindgen::JsValue;
+use worker::{D1PreparedStatement, Date, Env, Result, console_error};
+
+use super::{BUCKET, UNLISTED_MS};
+use crate::account::erasure::{
+    Confirmation, DOCUMENTS, DRIVE_REQUESTS, Deleted, Driven, Erasing, Erasure, Job, KEPT_MS, LEASE_MS,
+    STEP_REQUESTS, Stage, THREADS, drive as drive_job, in_progress, not_found, receipt,
+};
+use crate::account::kinds::{self, Rows};
+use crate::account::store;
+use crate::auth::session::{AnonymousSession, clear_cookie};
+use crate::auth::sessions::visitor_hash;
+use crate::call::{Answer, Call};
+use crate::problem::Failure;
+use crate::query;
+use crate::reply::Reply;
+use crate::routes::{credentials, object};
+
+/// Begins the erasure of the caller's data. From here on none of their keys and sessions opens anything: within a minute
+/// everywhere.
+pub async fn begin(call: &Call, owner: Owner, body: &[u8]) -> std::result::Result<Answer, Failure> {
+    Confirmation::check(body)?;
+    let mut drawn = [0_u8; 16];
+    getrandom::fill(&mut drawn).map_err(Failure::internal("drawing a receipt"))?;
+    let receipt = hex(&drawn);
+    let begun = insert(&call.env, &owner, &digest(&receipt), call.now).await;
+    if !begun.map_err(Failure::internal("beginning an erasure"))? {
+        return Err(in_progress().into());
+    }
+    credentials::forget(&owner.tenant, &owner.user);
+    go_on(call);
+    let (started_at, removed) = (call.now, BTreeMap::new());
+    let erasure = Erasure { receipt: Some(receipt), started_at, ended_at: None, removed };
+    Ok(Reply::json(202, &erasure).with("set-cookie", clear_cookie(call.is_https())).into())
+}
+
+/// Tells the progress of an erasure to whoever has its receipt, and drives it on.
+pub async fn progress(call: &Call) -> std::result::Result<Answer, Failure> {
+    let receipt = query::receipt(call.query());
+    let digest = digest(receipt_of(receipt.as_deref())?);
+    let env = &call.env;
+    let taken = take(env, store::TAKE_ONE, call.now, Some(&digest)).await;
+    if let Some(job) = taken.map_err(Failure::internal("taking an erasure"))?
+        && let Err(error) = run(env, job, DRIVE_REQUESTS).await
+    {
+        // The job goes on later; its progress can be told all the same.
+        console_error!("erasing a user's data: {error}");
+    }
+    let found = read(env, &digest).await.map_err(Failure::internal("reading an erasure"))?;
+    Ok(Reply::json(200, &found.ok_or_else(not_found)?).with("cache-control", "no-store").into())
+}
+
+fn receipt_of(text: Option<&str>) -> std::result::Result<&str, Failure> {
+    Ok(receipt(text)?)
+}
+
+/// Drives jobs on after the answer.
+pub fn go_on(call: &Call) {
+    let env = call.env.clone();
+    call.context.wait_until(async move {
+        if let Err(error) = drive(&env, DRIVE_REQUESTS).await {
+            console_error!("erasing a user's data: {error}");
+        }
+    });
+}
+
+/// Drives the open jobs on, with at most so many requests, and forgets those that ended long ago.
+pub async fn drive(env: &Env, requests: u32) -> Result<()> {
+    let now = Date::now().as_millis();
+    let forget = database(env)?.prepare(store::FORGET).bind(&[number(now.saturating_sub(KEPT_MS))])?;
+    forget.run().await?;
+    let mut left = requests.saturating_sub(1);
+    while left > STEP_REQUESTS + 1 {
+        let Some(job) = take(env, store::TAKE, Date::now().as_millis(), None).await? else { return Ok(()) };
+        left = left.saturating_sub(1 + run(env, job, left - 1).await?);
+    }
+    Ok(())
+}
+
+/// Whether the user's data is being erased.
+pub async fn runs(env: &Env, owner: &Owner) -> Result<bool> {
+    let values = [text(&owner.tenant), text(&owner.user_id())];
+    Ok(rows(&database(env)?.prepare(store::RUNS).bind(&values)?.all().await?)? != "[]")
+}
+
+/// Writes the row of a job and ends the user's credentials, all or nothing. False where a job runs already.
+async fn insert(env: &Env, owner: &Owner, receipt: &str, now: u64) -> Result<bool> {
+    let database = database(env)?;
+    let own = || [text(&owner.tenant), text(&owner.user_id())];
+    let of_user = |sql: &str, more: Vec<JsValue>| -> Result<D1PreparedStatement> {
+        database.prepare(sql).bind(&own().into_iter().chain(more).collect::<Vec<_>>())
+    };
+    let stage = serde_json::to_string(&Stage::default())?;
+    let mut statements = vec![
+        of_user(store::BEGIN, vec![text(receipt), number(now), text(&stage)])?,
+        of_user(store::REVOKE, vec![number(now)])?,
+        of_user(store::SIGN_OUT, Vec::new())?,
+    ];
+    if let Some(user) =
+        Uuid::try_parse(&owner.user).ok().filter(|_| owner.issuer == wire::protocol::ANONYMOUS)
+    {
+        let over = AnonymousSession::begin(user, now).expires_at;
+        let values = [text(&visitor_hash(&owner.user)), number(now), number(over)];
+        statements.push(database.prepare(store::END_VISIT).bind(&values)?);
+    }
+    let results = batch(env, statements).await?;
+    Ok(results.first().map(rows).transpose()?.is_some_and(|begun| begun != "[]"))
+}
+
+#[derive(Deserialize)]
+struct Taken {
+    tenant: String,
+    user_id: String,
+    started_at: u64,
+    stage: String,
+    removed: String,
+    lease: u64,
+    lease_until: u64,
+    failures: u32,
+}
+
+/// Takes a job that nobody owns.
+async fn take(env: &Env, sql: &str, now: u64, receipt: Option<&str>) -> Result<Option<Job>> {
+    let values: Vec<JsValue> =
+        [number(now), number(now + LEASE_MS)].into_iter().chain(receipt.map(text)).collect();
+    let taken = rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?;
+    let Some(taken) = wire::json::from_str::<Vec<Taken>>(&taken)?.pop() else { return Ok(None) };
+    let Taken { tenant, user_id, started_at, stage, removed, lease, lease_until, failures } = taken;
+    let (issuer, user) = user_id.split_once(':').ok_or("an erasure of nobody")?;
+    let owner = Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() };
+    let (stage, removed) = (wire::json::from_str(&stage)?, wire::json::from_str(&removed)?);
+    Ok(Some(Job { owner, started_at, stage, removed, lease, lease_until, failures }))
+}
+
+async fn read(env: &Env, receipt: &str) -> Result<Option<Erasure>> {
+    #[derive(Deserialize)]
+    struct Row {
+        started_at: u64,
+        ended_at: Option<u64>,
+        removed: String,
+    }
+    let found = rows(&database(env)?.prepare(store::PROGRESS).bind(&[text(receipt)])?.all().await?)?;
+    let found = wire::json::from_str::<Vec<Row>>(&found)?.pop();
+    found
+        .map(|Row { started_at, ended_at, removed }| {
+            let removed = wire::json::from_str(&removed)?;
+            Ok(Erasure { receipt: None, started_at, ended_at, removed })
+        })
+        .transpose()
+}
+
+fn digest(receipt: &str) -> String {
+    hex(&Sha256::digest(receipt.to_ascii_lowercase().as_bytes()))
+}
+
+/// Drives one job, and tells how many requests it took.
+async fn run(env: &Env, mut job: Job, most: u32) -> Result<u32> {
+    let begun = DRIVE_REQUESTS.saturating_sub(most);
+    let mut stored = Stored { env, requests: begun };
+    match drive_job(&mut stored, &mut job).await? {
+        Driven::Later(_) | Driven::Done => Ok(stored.requests - begun),
+    }
+}
+
+/// All data of a deployment.
+struct Stored<'a> {
+    env: &'a Env,
+    requests: u32,
+}
+
+impl Erasing for Stored<'_> {
+    type Error = worker::Error;
+
+    async fn threads(&mut self, job: &Job) -> Result<Deleted> {
+        let (owner, after) = (&job.owner, job.stage.after.as_str());
+        self.requests += 1;
+        let since = first_id(self.now().saturating_sub(UNLISTED_MS));
+        let values = [text(&owner.tenant), text(&owner.user_id()), text(after), THREADS.into(), text(&since)];
+        let found = rows(&database(self.env)?.prepare(store::THREADS).bind(&values)?.all().await?)?;
+        let ids: Vec<Value> = wire::json::from_str(&found)?;
+        let ids: Vec<&str> = ids.iter().filter_map(|row| row.get("id")?.as_str()).collect();
+        let mut count = 0;
+        for id in &ids {
+            // An id that is no UUID names no thread.
+            let Ok(thread_id) = Uuid::try_parse(id) else { continue };
+            count += u64::from(self.erase_thread(owner, thread_id).await?);
+            for folder in kinds::of_thread(owner, thread_id) {
+                while self.files(job, &folder.prefix).await?.next.is_some() {}
+            }
+        }
+        let next = (ids.len() == THREADS as usize).then(|| ids.last().map(|id| (*id).to_owned())).flatten();
+        Ok(Deleted { count, next })
+    }
+
+    #[cfg(feature = "knowledge")]
+    async fn vectors(&mut self, job: &Job) -> Result<Deleted> {
+        use features::knowledge::KnowledgeError;
+        use features::knowledge::store::collections::D1Collections;
+        self.requests += 2;
+        let collections = D1Collections::new(self.env, &job.owner);
+        let next = collections.erase_vectors(&job.stage.after, DOCUMENTS).await;
+        let next = next.map_err(|KnowledgeError(error)| worker::Error::RustError(error))?;
+        Ok(Deleted { count: 0, next })
+    }
+
+    #[cfg(not(feature = "knowledge"))]
+    async fn vectors(&mut self, _: &Job) -> Result<Deleted> {
+        Ok(Deleted::default())
+    }
+
+    async fn files(&mut self, _: &Job, prefix: &str) -> Result<Deleted> {
+        // A deployment without the bucket has no files.
+        let Ok(bucket) = self.env.bucket(BUCKET) else { return Ok(Deleted::default()) };
+        self.requests += 2;
+        let list = bucket.list().prefix(prefix).execute().await?;
+        let keys: Vec<String> = list.objects().iter().map(|object| object.key()).collect();
+        let count = keys.len() as u64;
+        if count > 0 {
+            bucket.delete_multiple(keys).await?;
+        }
+        Ok(Deleted { count, next: list.truncated().then(String::new) })
+    }
+
+    async fn rows(&mut self, job: &Job, table: &str, rows_of: &Rows) -> Result<Deleted> {
+        self.requests += 1;
+        let database = database(self.env)?;
+        let values = self.of_job(job);
+        let values = [values.as_slice(), &[rows_of.at_once.into(), number(job.lease)]].concat();
+        let delete = database.prepare(store::delete(table, rows_of)).bind(&values)?;
+        let (before, after) = match table {
+            "chunks" => (Some(database.prepare(store::SECURELY)), Some(database.prepare(store::BY_MERGE))),
+            "api_keys" => {
+                let own = [text(&job.owner.tenant), text(&job.owner.user_id())];
+                (Some(database.prepare(store::BEQUEATH).bind(&own)?), None)
+            }
+            _ => (None, None),
+        };
+        let place = usize::from(before.is_some());
+        let results = batch(self.env, before.into_iter().chain([delete]).chain(after).collect()).await?;
+        let gone = results.get(place).map(rows).transpose()?.unwrap_or_default();
+        let count = wire::json::from_str::<Vec<Value>>(&gone)?.len() as u64;
+        Ok(Deleted { count, next: (count >= rows_of.at_once.into()).then(String::new) })
+    }
+
+    async fn save(&mut self, job: &Job, from: u64) -> Result<()> {
+        self.requests += 1;
+        self.write(job, store::SAVE, vec![number(from), job.failures.into()]).await
+    }
+
+    async fn end(&mut self, job: &Job) -> Result<()> {
+        self.requests += 1;
+        // The row of the job is the record of its end. Another record of it belongs into the same statement or batch.
+        self.write(job, store::END, vec![number(self.now())]).await
+    }
+
+    fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    fn now(&self) -> u64 {
+        Date::now().as_millis()
+    }
+}
+
+impl Stored<'_> {
+    /// The first three parameters of each statement about rows.
+    fn of_job(&self, job: &Job) -> [JsValue; 3] {
+        let Job { owner, .. } = job;
+        [text(&owner.tenant), text(&owner.user_id()), text(&visitor_hash(&owner.user))]
+    }
+
+    async fn write(&self, job: &Job, sql: &str, more: Vec<JsValue>) -> Result<()> {
+        let (stage, removed) = (serde_json::to_string(&job.stage)?, json!(job.removed).to_string());
+        let values = [JsValue::NULL, number(job.lease), text(&stage), text(&removed)];
+        let values: Vec<JsValue> = self.of_job(job).into_iter().chain(values).chain(more).collect();
+        database(self.env)?.prepare(sql).bind(&values)?.run().await.map(drop)
+    }
+
+    /// Has a thread's object delete all that it has. False where it had nothing.
+    async fn erase_thread(&mut self, owner: &Owner, thread_id: Uuid) -> Result<bool> {
+        self.requests += 1;
+        let envelope = ThreadEnvelope { owner: owner.clone(), thread_id, command: ThreadCommand::Erase };
+        let response = object::ask(self.env, &envelope)
+            .await
+            .map_err(|failure| worker::Error::RustError(failure.log_line().unwrap_or_default()))?;
+        match response.status() {
+            204 => Ok(true),
+            status if status == ErrorCode::ThreadNotFound.status() => Ok(false),
+            status => Err(worker::Error::RustError(format!("the object of a thread answered {status}"))),
+        }
+    }
+}

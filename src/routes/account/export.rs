@@ -1,0 +1,329 @@
+//! `GET /api/me/export`: reads the caller's data from D1, R2 and the objects of their threads, page by page. Each page
+//! begins where the cursor says, so a client may stop and go on at any time.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use bindings::d1::{database, number, rows, text};
+use platform::storage::outgoing::first_id;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+use wire::protocol::{ErrorCode, Owner, Role, ThreadCommand, ThreadEnvelope};
+use worker::wasm_bindgen::JsValue;
+use worker::{Bucket, Conditional, Env, Object, Range, Result};
+
+use super::{BUCKET, UNLISTED_MS};
+use crate::account::export::{FORMAT, Line, MESSAGES, PIECE_BYTES, Place, Section, Source, Step, line, page};
+use crate::account::kinds::{self, Folder, Rows};
+use crate::account::store;
+use crate::auth::sessions::visitor_hash;
+use crate::call::{Answer, Call};
+use crate::problem::Failure;
+use crate::query;
+use crate::reply::Reply;
+use crate::routes::object;
+
+/// The end of the text that stands for an image or a file in a message.
+const ATTACHED: &str = " kB]";
+
+/// Answers with a page.
+pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Failure> {
+    let place = Place::read(query::cursor(call.query()).as_deref())?;
+    let mut source = Stored { env: &call.env, owner: &owner, now: call.now, requests: 0 };
+    let page = page(&mut source, place).await?;
+    let reply = Reply::bytes(200, "application/x-ndjson", page).with("cache-control", "no-store");
+    Ok(reply.with("content-disposition", "attachment; filename=\"export.jsonl\"").into())
+}
+
+/// The stored data of a user.
+struct Stored<'a> {
+    env: &'a Env,
+    owner: &'a Owner,
+    now: u64,
+    requests: u32,
+}
+
+type Stepped = std::result::Result<Step, Failure>;
+
+impl Source for Stored<'_> {
+    type Error = Failure;
+
+    async fn step(&mut self, place: &Place) -> Stepped {
+        match place.section {
+            Section::Head => Ok(self.head()),
+            Section::Rows => self.rows(place).await,
+            Section::Threads => self.thread(place).await,
+            Section::Messages => self.messages(place).await,
+            Section::Agents => self.agents(place).await,
+            Section::Rules => self.rules(place).await,
+            Section::Files => self.files(place).await,
+        }
+    }
+
+    fn requests(&self) -> u32 {
+        self.requests
+    }
+}
+
+impl Stored<'_> {
+    fn head(&self) -> Step {
+        let Owner { issuer, tenant, user } = self.owner;
+        let owner = json!({ "issuer": issuer, "tenant": tenant, "user": user });
+        let head = line("export", json!({ "format": FORMAT, "owner": owner, "began_at": self.now }));
+        Step { lines: vec![head], next: Some(Place::of(Section::Rows, "")) }
+    }
+
+    /// Some rows of a table, or the beginning of the next one.
+    async fn rows(&mut self, place: &Place) -> Stepped {
+        let exported = kinds::of_users().filter_map(|(table, rows)| Some((table, rows, rows.line?)));
+        let Some((table, rows, kind)) = exported.into_iter().nth(place.at) else {
+            return Ok(Step { next: Some(Place::of(Section::Threads, "")), ..Step::default() });
+        };
+        self.requests += 1;
+        let found = read(self.env, self.owner, table, &rows, &place.after).await;
+        let found = found.map_err(Failure::internal("exporting a table"))?;
+        let next = match found.last() {
+            Some(last) if found.len() >= rows.at_once as usize => {
+                let key =
+                    (0..rows.key.len()).filter_map(|at| last.get(&format!("{}{at}", store::KEY)).cloned());
+                place.after(key.collect())
+            }
+            _ => Place::of(Section::Rows, "").numbered(place.at + 1),
+        };
+        let lines = found.into_iter().map(|row| line(kind, Value::Object(told(row, &rows)))).collect();
+        Ok(Step { lines, next: Some(next) })
+    }
+
+    /// The next thread, or the named workspaces behind the last one.
+    async fn thread(&mut self, place: &Place) -> Stepped {
+        self.requests += 2;
+        let next = next_thread(self.env, self.owner, &place.thread, self.now).await;
+        let Some((id, pinned_at)) = next.map_err(Failure::internal("exporting threads"))? else {
+            return Ok(Step { next: Some(Place::of(Section::Files, "")), ..Step::default() });
+        };
+        let Some(mut detail) = self.ask(&id, ThreadCommand::Detail).await? else {
+            return Ok(Step { next: Some(Place::of(Section::Threads, &id)), ..Step::default() });
+        };
+        if let Value::Object(detail) = &mut detail {
+            detail.insert("pinned_at".to_owned(), pinned_at);
+        }
+        Ok(Step { lines: vec![line("thread", detail)], next: Some(Place::of(Section::Messages, &id)) })
+    }
+
+    /// A few messages of all versions, whole, with the pictures and files of those that have some.
+    async fn messages(&mut self, place: &Place) -> Stepped {
+        let id = place.thread.as_str();
+        let cursor = place.name().map(str::to_owned);
+        let Some(mut list) =
+            self.ask(id, ThreadCommand::Messages { limit: MESSAGES, cursor, all: true }).await?
+        else {
+            return Ok(gone(id));
+        };
+        let (mut lines, messages) = (Vec::new(), member(&mut list, "messages"));
+        for mut message in into_list(messages) {
+            let is_users = message.get("role") == Some(&json!(Role::User));
+            if is_users && text_of(&message, "content").contains(ATTACHED) {
+                let message_id = text_of(&message, "id").to_owned();
+                if let Some(mut sent) = self.ask(id, ThreadCommand::Sent { message_id }).await? {
+                    let sent = member(&mut sent, "content");
+                    message.as_object_mut().map(|message| message.insert("sent".to_owned(), sent));
+                }
+            }
+            lines.push(of_thread("message", id, message));
+        }
+        for version in into_list(member(&mut list, "versions")) {
+            lines.push(of_thread("version", id, version));
+        }
+        let next = match member(&mut list, "next_cursor") {
+            Value::Null => Place::of(Section::Agents, id),
+            cursor => place.after(vec![cursor]),
+        };
+        Ok(Step { lines, next: Some(next) })
+    }
+
+    /// The next agent, with all that it remembers.
+    async fn agents(&mut self, place: &Place) -> Stepped {
+        let id = place.thread.as_str();
+        let Some(mut list) = self.ask(id, ThreadCommand::Agents).await? else { return Ok(gone(id)) };
+        let agents = into_list(member(&mut list, "agents"));
+        let names = agents.iter().map(|agent| text_of(agent, "name"));
+        let mut names: Vec<&str> =
+            names.filter(|name| place.name().is_none_or(|after| *name > after)).collect();
+        names.sort_unstable();
+        let Some(name) = names.first() else {
+            return Ok(Step { next: Some(Place::of(Section::Rules, id)), ..Step::default() });
+        };
+        // It may have ended in between.
+        let dump = self.ask(id, ThreadCommand::DumpAgent { name: (*name).to_owned() }).await?;
+        let lines = dump.map(|dump| of_thread("agent", id, dump)).into_iter().collect();
+        Ok(Step { lines, next: Some(place.after(vec![(*name).into()])) })
+    }
+
+    async fn rules(&mut self, place: &Place) -> Stepped {
+        let id = place.thread.as_str();
+        let mut lines = Vec::new();
+        let asked = [
+            ("hook", "hooks", ThreadCommand::Hooks),
+            ("approval", "approvals", ThreadCommand::Approvals),
+            ("queued_message", "messages", ThreadCommand::Queue),
+        ];
+        for (kind, name, command) in asked {
+            let Some(mut list) = self.ask(id, command).await? else { return Ok(gone(id)) };
+            lines
+                .extend(into_list(member(&mut list, name)).into_iter().map(|item| of_thread(kind, id, item)));
+        }
+        Ok(Step { lines, next: Some(Place::of(Section::Files, id)) })
+    }
+
+    /// A piece of a file, and behind the last folder of a thread the next thread.
+    async fn files(&mut self, place: &Place) -> Stepped {
+        let folders: Vec<Folder> = match Uuid::try_parse(&place.thread) {
+            Ok(id) => kinds::of_thread(self.owner, id).into(),
+            Err(_) => kinds::of_owner(self.owner).into(),
+        };
+        let behind = (!place.thread.is_empty()).then(|| Place::of(Section::Threads, &place.thread));
+        // A deployment without the bucket has no files.
+        let (Some(folder), Ok(bucket)) = (folders.get(place.at), self.env.bucket(BUCKET)) else {
+            return Ok(Step { next: behind, ..Step::default() });
+        };
+        self.requests += 2;
+        let piece = piece(&bucket, folder, place).await.map_err(Failure::internal("exporting files"))?;
+        Ok(match piece {
+            None => Step { next: Some(place.clone().numbered(place.at + 1)), ..Step::default() },
+            Some((mut piece, next)) => {
+                if !place.thread.is_empty() {
+                    piece.insert("thread_id".to_owned(), place.thread.as_str().into());
+                }
+                Step { lines: vec![piece], next: Some(next) }
+            }
+        })
+    }
+
+    /// An answer of a thread's object; none where the thread, or what was asked for in it, is gone.
+    async fn ask(&mut self, id: &str, command: ThreadCommand) -> std::result::Result<Option<Value>, Failure> {
+        let Ok(thread_id) = Uuid::try_parse(id) else { return Ok(None) };
+        self.requests += 1;
+        let envelope = ThreadEnvelope { owner: self.owner.clone(), thread_id, command };
+        let response = object::ask(self.env, &envelope).await?;
+        match response.status() {
+            200 => object::read(&response).await.map(Some),
+            status if status == ErrorCode::ThreadNotFound.status() => Ok(None),
+            status => Err(Failure::internal("exporting a thread")(format!("its object answered {status}"))),
+        }
+    }
+}
+
+/// The thread was deleted while it was exported.
+fn gone(id: &str) -> Step {
+    Step { next: Some(Place::of(Section::Threads, id)), ..Step::default() }
+}
+
+fn of_thread(kind: &str, id: &str, value: Value) -> Line {
+    let mut line = line(kind, value);
+    line.insert("thread_id".to_owned(), id.into());
+    line
+}
+
+/// Takes a member of an answer.
+fn member(value: &mut Value, name: &str) -> Value {
+    value.get_mut(name).map(Value::take).unwrap_or_default()
+}
+
+fn text_of<'v>(value: &'v Value, name: &str) -> &'v str {
+    value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn into_list(value: Value) -> Vec<Value> {
+    if let Value::Array(items) = value { items } else { Vec::new() }
+}
+
+/// A row as the export tells it: without the key that only orders it, and with JSON as such.
+fn told(mut row: Line, rows: &Rows) -> Line {
+    row.retain(|name, _| !name.starts_with(store::KEY));
+    for column in rows.columns.iter().filter_map(|column| column.strip_suffix(":json")) {
+        let parsed = row.get(column).and_then(Value::as_str).and_then(|text| wire::json::from_str(text).ok());
+        if let Some(parsed) = parsed {
+            row.insert(column.to_owned(), parsed);
+        }
+    }
+    row
+}
+
+/// Some rows of a table, after a key.
+async fn read(env: &Env, owner: &Owner, table: &str, rows_of: &Rows, after: &[Value]) -> Result<Vec<Line>> {
+    // A cursor that somebody made up may have another number of members.
+    let after = if after.len() == rows_of.key.len() { after } else { &[] };
+    let sql = store::select(table, rows_of, !after.is_empty());
+    let own = [text(&owner.tenant), text(&owner.user_id()), text(&visitor_hash(&owner.user))];
+    let after = after.iter().map(|value| match value {
+        Value::Number(number) => JsValue::from_f64(number.as_f64().unwrap_or_default()),
+        value => text(value.as_str().unwrap_or_default()),
+    });
+    let values: Vec<JsValue> = own.into_iter().chain([rows_of.at_once.into()]).chain(after).collect();
+    Ok(wire::json::from_str(&rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?)?)
+}
+
+/// The thread after this one, and when it was pinned.
+async fn next_thread(env: &Env, owner: &Owner, after: &str, now: u64) -> Result<Option<(String, Value)>> {
+    let since = first_id(now.saturating_sub(UNLISTED_MS));
+    let values = [text(&owner.tenant), text(&owner.user_id()), text(after), number(1), text(&since)];
+    let found = rows(&database(env)?.prepare(store::THREADS).bind(&values)?.all().await?)?;
+    let found: Vec<Map<String, Value>> = wire::json::from_str(&found)?;
+    Ok(found.into_iter().next().and_then(|mut row| {
+        let pinned_at = row.remove("pinned_at").unwrap_or_default();
+        Some((row.remove("id")?.as_str()?.to_owned(), pinned_at))
+    }))
+}
+
+/// The next piece of a folder's files, and the place behind it. A file that changes while it is read begins anew, in its
+/// new version.
+async fn piece(bucket: &Bucket, folder: &Folder, place: &Place) -> Result<Option<(Line, Place)>> {
+    let name = place.name().unwrap_or_default();
+    let begun = match &place.piece {
+        Some((version, from)) => {
+            let found = bucket.head(format!("{}{name}", folder.prefix)).await?;
+            found.map(|object| (if object.etag() == *version { *from } else { 0 }, object))
+        }
+        None => None,
+    };
+    let found = match begun {
+        Some(begun) => Some(begun),
+        None => {
+            let list = bucket.list().prefix(folder.prefix.as_str()).limit(1);
+            let list = match place.name() {
+                Some(name) => list.start_after(format!("{}{name}", folder.prefix)),
+                None => list,
+            };
+            list.execute().await?.objects().into_iter().next().map(|object| (0, object))
+        }
+    };
+    let Some((from, object)) = found else { return Ok(None) };
+    let key = object.key();
+    let name = key.strip_prefix(&folder.prefix).unwrap_or_default();
+    let (bytes, version) = (object.size(), object.etag());
+    let body = content(bucket, &object, from).await?;
+    let piece = json!({
+        "path": name,
+        "version": version,
+        "bytes": bytes,
+        "updated_at": object.uploaded().as_millis(),
+        "offset": from,
+        "content_base64": BASE64_STANDARD.encode(&body),
+    });
+    let read = from + body.len() as u64;
+    let next = Place { piece: (read < bytes).then_some((version, read)), ..place.after(vec![name.into()]) };
+    Ok(Some((line(folder.line, piece), next)))
+}
+
+/// The bytes of a file from there on, as many as a line has.
+async fn content(bucket: &Bucket, object: &Object, from: u64) -> Result<Vec<u8>> {
+    if from >= object.size() {
+        return Ok(Vec::new());
+    }
+    let range = Range::OffsetWithLength { offset: from, length: PIECE_BYTES };
+    let same = Conditional { etag_matches: Some(object.etag()), ..Conditional::default() };
+    let found = bucket.get(object.key()).range(range).only_if(same).execute().await?;
+    match found.as_ref().and_then(Object::body) {
+        Some(body) => body.bytes().await,
+        None => Err("a file changed while it was read".into()),
+    }
+}

@@ -1,0 +1,199 @@
+//! The erasure: nothing of a user is left, in D1, R2, and the objects; nobody else loses anything; a new life begins.
+
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::identity::users;
+use espalier_test_support::stored::{change_at, eventually, places};
+use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+
+use super::export::exported;
+use super::{Planted, plant};
+
+const MAIN: &str = "ESPALIER_STATE_DIR";
+const CLOSED: &str = "ESPALIER_CLOSED_STATE_DIR";
+
+fn confirmed() -> String {
+    json!({ "confirm": "erase" }).to_string()
+}
+
+/// Begins an erasure, and returns its receipt.
+async fn begin(client: &Client) -> String {
+    let client = client.with("content-type", "application/json");
+    let reply = client.send("DELETE", "/api/me", confirmed()).await.expect(202).await;
+    assert!(reply.header("set-cookie").contains("Max-Age=0"), "{}", reply.header("set-cookie"));
+    let erasure = reply.json().await;
+    assert_eq!((&erasure["ended_at"], &erasure["removed"]), (&Value::Null, &json!({})));
+    erasure["receipt"].as_str().expect("a receipt").to_owned()
+}
+
+async fn progress(anybody: &Client, receipt: &str) -> Value {
+    let progress = anybody.read(&format!("/api/me/erasure?receipt={receipt}")).await;
+    assert_eq!(progress.get("receipt"), None, "only the first answer shows it");
+    progress
+}
+
+/// Has the job begin its second sweep now: all credentials that were verified before it are as good as forgotten.
+async fn settle(state: &str, user_id: &str) {
+    let sql = format!(
+        "UPDATE erasures SET started_at = started_at - 90000, lease_until = 0 WHERE user_id = '{user_id}'"
+    );
+    change_at(state, &sql).await;
+}
+
+/// Reads the progress until the job has ended.
+async fn ended(anybody: &Client, receipt: &str) -> Value {
+    eventually("the erasure ends", || async {
+        let progress = progress(anybody, receipt).await;
+        (!progress["ended_at"].is_null()).then_some(progress)
+    })
+    .await
+}
+
+/// Where the mark is in the main instance, once its turns and records have arrived.
+async fn planted_everywhere(planted: &Planted) {
+    let all = [
+        "d1 chunks",
+        "d1 collections",
+        "d1 documents",
+        "d1 instructions",
+        "d1 memories",
+        "d1 messages",
+        "d1 plans",
+        "d1 project_items",
+        "d1 tool_usage",
+        "d1 workflows",
+        "do agents",
+        "do messages",
+        "r2 file",
+    ];
+    eventually("the mark is everywhere", || async {
+        let found = places(MAIN, &planted.mark).await;
+        all.iter().all(|place| found.iter().any(|found| found == place)).then_some(())
+    })
+    .await;
+}
+
+// Long: one life and the beginning of the next.
+#[tokio::test]
+async fn nothing_of_a_visitor_is_left() {
+    let planted = plant(Case::new().await, &new_id().replace('-', "")).await;
+    let neighbour = plant(Case::new().await, &new_id().replace('-', "")).await;
+    planted_everywhere(&planted).await;
+    planted_everywhere(&neighbour).await;
+    let user_id =
+        exported(&planted.case.client).await.0[0]["owner"]["user"].as_str().expect("a user").to_owned();
+
+    let client = planted.case.client.with("content-type", "application/json");
+    for (body, code, field) in [
+        ("", "invalid_json", None),
+        ("{}", "invalid_request", None),
+        (r#"{"confirm":"yes"}"#, "invalid_request", Some("confirm")),
+    ] {
+        let reply = client.send("DELETE", "/api/me", body).await;
+        if field.is_some() {
+            assert_problem(reply, 400, code, field).await;
+        } else {
+            assert_eq!(reply.status, 400, "{body}");
+        }
+    }
+    client.get("/api/threads").await.expect(200).await;
+
+    let receipt = begin(&planted.case.client).await;
+    assert_problem(client.get("/api/threads").await, 401, "unauthenticated", None).await;
+    let anybody = Client::nobody_at(&env("ESPALIER_URL"));
+    for receipt in ["", "x", &new_id().replace('-', "")] {
+        let reply = anybody.get(&format!("/api/me/erasure?receipt={receipt}")).await;
+        assert_problem(reply, 404, "erasure_not_found", None).await;
+    }
+    assert_eq!(progress(&anybody, &receipt).await["ended_at"], Value::Null, "the second sweep waits");
+    settle(MAIN, &format!("anonymous:{user_id}")).await;
+    let end = ended(&anybody, &receipt).await;
+    let removed = |kind: &str| end["removed"][kind].as_u64().unwrap_or_default();
+    assert!(removed("threads") >= 2 && removed("memories") == 1 && removed("files") == 1, "{end}");
+    assert_eq!((removed("documents"), removed("workflows"), removed("plans") <= 1), (1, 1, true), "{end}");
+
+    eventually("the mark is nowhere", || async {
+        let found: Vec<String> = places(MAIN, &planted.mark).await;
+        found.iter().all(|place| place.ends_with("freed")).then_some(())
+    })
+    .await;
+    // A neighbour keeps everything.
+    planted_everywhere(&neighbour).await;
+    neighbour.case.client.get("/api/threads").await.expect(200).await;
+    // The cookie stays refused, and a new one is another user's.
+    assert_problem(client.get("/api/threads").await, 401, "unauthenticated", None).await;
+}
+
+fn with_key(key: &Value) -> Client {
+    let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
+    closed.with("authorization", &format!("Bearer {}", key.as_str().expect("a key")))
+}
+
+async fn mint(with: &Client, user: &str, scopes: &[&str]) -> Value {
+    let new = json!({ "name": "laptop", "user": user, "scopes": scopes });
+    with.post("/api/keys", &new).await.expect(201).await.json().await["key"].take()
+}
+
+#[tokio::test]
+async fn a_users_keys_and_sessions_end_and_a_new_key_begins_anew() {
+    let (user, colleague) = (new_id(), new_id());
+    let admin = with_key(&env("ESPALIER_ADMIN_KEY").into());
+    let own = mint(&admin, &user, &["read", "write", "admin"]).await;
+    let client = with_key(&own);
+    let of_colleague = with_key(&mint(&client, &colleague, &["read", "write"]).await);
+    let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
+    let session = closed.post("/api/session", &json!({ "key": own })).await.expect(200).await;
+    let browser = closed.with("cookie", session.header("set-cookie").split(';').next().unwrap_or_default());
+    let instructions = json!({ "content": "Briefly." });
+    browser.put("/api/me/instructions", &instructions).await.expect(200).await;
+    let reads = with_key(&mint(&admin, &user, &["read"]).await);
+    let reads = reads.with("content-type", "application/json");
+    let refused = reads.send("DELETE", "/api/me", confirmed()).await;
+    assert_problem(refused, 403, "insufficient_scope", None).await;
+
+    let receipt = begin(&client).await;
+    let between = with_key(&mint(&admin, &user, &["read", "write"]).await);
+    for client in [&client, &reads, &browser, &between] {
+        assert_problem(client.get("/api/threads").await, 401, "unauthenticated", None).await;
+    }
+    of_colleague.get("/api/threads").await.expect(200).await;
+    progress(&closed, &receipt).await;
+    settle(CLOSED, &format!("key:{user}")).await;
+    let end = ended(&closed, &receipt).await;
+    assert_eq!(end["removed"], json!({ "api_keys": 2, "instructions": 1 }), "{end}");
+
+    // The key that was minted while the job ran opens an empty account; the colleague's is still theirs.
+    assert_eq!(between.read("/api/me/instructions").await["content"], "");
+    of_colleague.get("/api/threads").await.expect(200).await;
+    assert_problem(client.get("/api/threads").await, 401, "unauthenticated", None).await;
+    between.put("/api/me/instructions", &instructions).await.expect(200).await;
+    progress(&closed, &receipt).await;
+    assert_eq!(
+        between.read("/api/me/instructions").await["content"],
+        "Briefly.",
+        "a job that ended deletes nothing"
+    );
+}
+
+#[tokio::test]
+async fn a_user_whom_a_token_names_is_refused_meanwhile_and_begins_anew() {
+    let user = new_id();
+    let [token] = users([("e2e", user.as_str())]).await;
+    let case = Case::of(token.clone());
+    case.script("", [text("Hello."), text("Anew.")]).await;
+    case.chat("Hello").await;
+    let user_id = exported(&token).await.0[0]["owner"].clone();
+    let receipt = begin(&token).await;
+    assert_problem(token.get("/api/threads").await, 409, "erasure_in_progress", None).await;
+    let chat = token.post("/api/chat", &case.says("Hello")).await;
+    assert_problem(chat, 409, "erasure_in_progress", None).await;
+    let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
+    progress(&closed, &receipt).await;
+    let (issuer, name) =
+        (user_id["issuer"].as_str().expect("an issuer"), user_id["user"].as_str().expect("a user"));
+    settle(CLOSED, &format!("{issuer}:{name}")).await;
+    ended(&closed, &receipt).await;
+    let (lines, _) = exported(&token).await;
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    case.chat("Again").await;
+    assert_eq!(token.threads().await.len(), 1);
+}

@@ -1,0 +1,182 @@
+//! The export: everything is in it, in pages; nothing of anybody else and no secret is.
+
+use std::collections::BTreeSet;
+
+use espalier_test_support::client::assert_problem;
+use espalier_test_support::stored::eventually;
+use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+
+use super::{LARGE, PICTURE, plant, texts};
+
+/// All lines of an export, and the number of its pages. No page has more than a step beyond its limit.
+pub async fn exported(client: &Client) -> (Vec<Value>, usize) {
+    let (mut lines, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let reply = client.get(&format!("/api/me/export?cursor={cursor}")).await.expect(200).await;
+        assert_eq!(reply.header("content-type"), "application/x-ndjson");
+        let page = reply.text().await;
+        assert!(page.len() < 3 << 20, "a page of {} bytes", page.len());
+        pages += 1;
+        lines.extend(page.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON")));
+        let last: Value = lines.pop().expect("a last line");
+        match last["kind"].as_str() {
+            Some("end") => {
+                assert_eq!(last, json!({ "kind": "end", "complete": true }));
+                return (lines, pages);
+            }
+            _ => cursor = last["next_cursor"].as_str().expect("a cursor").to_owned(),
+        }
+    }
+}
+
+// Long: the parts of one export.
+#[tokio::test]
+async fn an_export_has_everything_of_a_user() {
+    let planted = plant(Case::new().await, &new_id().replace('-', "")).await;
+    let (case, m) = (&planted.case, |what: &str| planted.marked(what));
+    let expected = [
+        "agent",
+        "collection",
+        "document",
+        "error",
+        "export",
+        "file",
+        "file_version",
+        "hook",
+        "instructions",
+        "memory",
+        "message",
+        "model_call",
+        "passage",
+        "plan",
+        "project_item",
+        "record",
+        "session",
+        "thread",
+        "tool_call",
+        "version",
+        "workflow",
+    ];
+    // D1 and R2 hear of a turn after its end.
+    let lines = eventually("everything is there", || async {
+        let (lines, _) = exported(&case.client).await;
+        let kinds: BTreeSet<_> = lines.iter().filter_map(|line| line["kind"].as_str()).collect();
+        let all = expected.iter().all(|kind| kinds.contains(kind));
+        (all && texts(&lines, "record", "path").len() == 4).then_some(lines)
+    })
+    .await;
+    let kinds: BTreeSet<_> = lines.iter().filter_map(|line| line["kind"].as_str()).collect();
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), expected);
+    assert_eq!((&lines[0]["kind"], &lines[0]["format"]), (&json!("export"), &json!(1)));
+    assert_eq!(lines[0]["owner"]["issuer"], "anonymous");
+
+    assert_eq!(texts(&lines, "memory", "content"), [m("memory")]);
+    assert_eq!(texts(&lines, "instructions", "content"), [m("instructions")]);
+    assert_eq!(texts(&lines, "collection", "name"), [m("collection")]);
+    assert_eq!(texts(&lines, "document", "name"), [m("name")]);
+    assert!(texts(&lines, "passage", "text")[0].contains(&m("document")));
+    assert_eq!(texts(&lines, "agent", "instructions"), [m("agent")]);
+    let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
+    assert_eq!(of("workflow")[0]["definition"]["steps"][0]["instructions"], m("workflow"));
+    assert!(of("plan")[0]["payload"]["objective"].as_str().expect("a text").contains(&m("plan")));
+    assert!(of("project_item").iter().any(|item| item["item"] == "project" && item["title"] == m("project")));
+
+    // Both versions of the turn, with the answer's tree and the picture of the question.
+    let messages: Vec<&Value> =
+        of("message").into_iter().filter(|line| line["thread_id"] == planted.thread).collect();
+    let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap_or_default()).collect();
+    assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
+    assert_eq!(messages[0]["sent"][1]["data"], PICTURE);
+    assert_eq!(
+        (&messages[1]["content"], &messages[3]["content"]),
+        (&json!(m("answer")), &json!(m("version")))
+    );
+    assert!(messages[1]["execution_tree"].is_object() && messages[2].get("sent").is_none());
+    assert_eq!(of("version").len(), 2);
+
+    // A file that is larger than a piece comes in two, which together are the file.
+    let path = |kind: &str, path: &str| {
+        of(kind).into_iter().filter(|line| line["path"] == path).cloned().collect::<Vec<_>>()
+    };
+    let large = path("file", "shared/large.txt");
+    let offsets: Vec<_> = large.iter().map(|piece| piece["offset"].clone()).collect();
+    assert_eq!(offsets, [json!(0), json!(196_608)]);
+    assert!(large.iter().all(|piece| piece["bytes"] == LARGE && piece["version"] == large[0]["version"]));
+    let whole: String =
+        large.iter().map(|piece| piece["content_base64"].as_str().unwrap_or_default()).collect();
+    let decoded = decode(&whole);
+    assert!(decoded.starts_with(&m("large")) && decoded.len() == LARGE, "{}", decoded.len());
+    assert_eq!(decode(path("file", "notes.md")[0]["content_base64"].as_str().expect("a text")), m("newer"));
+    assert_eq!(decode(of("file_version")[0]["content_base64"].as_str().expect("a text")), m("file"));
+    let records: Vec<String> =
+        texts(&lines, "record", "content_base64").iter().map(|record| decode(record)).collect();
+    assert!(records.iter().any(|record| record.contains(&m("question"))));
+
+    // Another user gets nothing of it.
+    let stranger = Case::new().await;
+    let (lines, pages) = exported(&stranger.client).await;
+    assert_eq!((lines.len(), pages, &lines[0]["kind"]), (1, 1, &json!("export")), "{lines:?}");
+}
+
+/// The text behind base64.
+fn decode(text: &str) -> String {
+    use base64::Engine;
+    let bytes = base64::prelude::BASE64_STANDARD.decode(text).expect("base64");
+    String::from_utf8(bytes).expect("a text")
+}
+
+#[tokio::test]
+async fn many_threads_come_in_several_pages_each_once() {
+    let case = Case::new().await;
+    let count = 24;
+    case.script("", (0..count).map(|n| text(&n.to_string()))).await;
+    let mut threads = Vec::new();
+    for n in 0..count {
+        let thread = new_id();
+        let mut body = case.says(&format!("Hello {n}"));
+        body["thread_id"] = json!(thread);
+        case.chat_with(&body).await;
+        threads.push(thread);
+    }
+    threads.sort();
+    eventually("D1 knows all threads", || async {
+        (case.client.threads().await.len() == count).then_some(())
+    })
+    .await;
+    let (lines, pages) = exported(&case.client).await;
+    assert_eq!(texts(&lines, "thread", "id"), threads);
+    assert_eq!(texts(&lines, "message", "id").len(), 2 * count);
+    assert!(pages > 1, "a page makes at most 45 requests");
+}
+
+#[tokio::test]
+async fn it_needs_a_credential_and_a_cursor_of_its_own_and_shows_no_secret() {
+    let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
+    assert_problem(closed.get("/api/me/export").await, 401, "unauthenticated", None).await;
+    let admin = closed.with("authorization", &format!("Bearer {}", env("ESPALIER_ADMIN_KEY")));
+    let user = new_id();
+    let new = json!({ "name": "laptop", "user": user, "scopes": ["read", "write"] });
+    let key = admin.post("/api/keys", &new).await.expect(201).await.json().await["key"].take();
+    let key = key.as_str().expect("a key").to_owned();
+    let client = closed.with("authorization", &format!("Bearer {key}"));
+    let session = closed.post("/api/session", &json!({ "key": key })).await.expect(200).await;
+    let cookie = session.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
+    let (lines, _) = exported(&client).await;
+    let text = Value::from(lines.clone()).to_string();
+    assert_eq!(
+        (texts(&lines, "api_key", "name"), texts(&lines, "session", "id").len()),
+        (vec!["laptop".to_owned()], 1)
+    );
+    let secrets =
+        [key.split('_').next_back(), cookie.split('=').next_back()].map(|secret| secret.expect("a secret"));
+    assert!(secrets.iter().all(|secret| !secret.is_empty() && !text.contains(*secret)));
+    assert!(!text.contains("hash"));
+    for cursor in ["x", "e30x", "' OR 1=1 --"] {
+        let reply = client.get(&format!("/api/me/export?cursor={}", cursor.replace(' ', "%20"))).await;
+        assert_problem(reply, 400, "invalid_request", Some("cursor")).await;
+    }
+    let writes = json!({ "name": "writes", "user": user, "scopes": ["write"] });
+    let key = admin.post("/api/keys", &writes).await.expect(201).await.json().await["key"].take();
+    let writes = closed.with("authorization", &format!("Bearer {}", key.as_str().expect("a key")));
+    assert_problem(writes.get("/api/me/export").await, 403, "insufficient_scope", None).await;
+}
