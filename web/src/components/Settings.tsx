@@ -1,6 +1,7 @@
 // A person's choices about the page, and its keys.
 
 import { useEffect, useRef } from "react";
+import { AccountSetting } from "../account/AccountSetting";
 import { en } from "../en";
 import { features, type Feature } from "../feature";
 import { InstructionsSetting } from "../instructions/InstructionsSetting";
@@ -65,6 +66,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         <ApprovalsSetting />
         <SessionsSetting />
         <UsageSetting />
+        <AccountSetting />
         <Keys />
         {health?.version && (
           <p className="dialog-foot">

@@ -1,0 +1,77 @@
+// The section of the settings with all data of this person: its download and its end.
+
+import { Confirm } from "../components/Confirm";
+import { Disclosure } from "../components/Disclosure";
+import { useStore } from "../state/store";
+import { bytesText } from "../turn/measures";
+import { eraseWords, words } from "./en";
+import { beginAnew, eraseAll, erasing } from "./erasure";
+import { cancelDownload, download, downloadAll } from "./export";
+
+export function AccountSetting() {
+  return (
+    <section className="setting" data-testid="account">
+      <h3>{words.title}</h3>
+      <Disclosure label={words.open}>
+        <Everything />
+      </Disclosure>
+      <Disclosure label={eraseWords.open}>
+        <Erasure />
+      </Disclosure>
+    </section>
+  );
+}
+
+function Everything() {
+  const { state, lines, bytes, error } = useStore(download);
+  const running = state === "running";
+  return (
+    <>
+      <p className="side-note">{words.note}</p>
+      <div className="row">
+        <button type="button" className="quiet-button" data-testid="export" disabled={running} onClick={() => void downloadAll()}>
+          {state === "failed" ? words.goOn : words.download}
+        </button>
+        {(running || state === "failed") && (
+          <button type="button" className="link-button" data-testid="export-cancel" onClick={cancelDownload}>
+            {words.cancel}
+          </button>
+        )}
+      </div>
+      <p role="status">
+        {state === "done" && words.done(lines)}
+        {(running || state === "failed") && words.progress(lines, bytesText(bytes))}
+      </p>
+      {error && <p className="side-problem" role="alert">{error}</p>}
+    </>
+  );
+}
+
+function Erasure() {
+  const { state, removed, error } = useStore(erasing);
+  return (
+    <div data-testid="erasure">
+      <p className="side-note">{eraseWords.note}</p>
+      {state === "none" && (
+        <Confirm
+          label={eraseWords.erase}
+          question={eraseWords.question}
+          yes={eraseWords.erase}
+          className="link-button danger"
+          testId="erase"
+          act={eraseAll}
+        />
+      )}
+      <p role="status">
+        {state === "running" && `${eraseWords.running} ${eraseWords.removed(removed)}`}
+        {state === "done" && eraseWords.done}
+      </p>
+      {error && <p className="side-problem" role="alert">{error}</p>}
+      {state === "done" && (
+        <button type="button" className="primary-button small" data-testid="anew" onClick={beginAnew}>
+          {eraseWords.anew}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,23 @@
+// The texts of the section with all data of a person.
+
+export const words = {
+  title: "Your data",
+  open: "Download your data",
+  note: "Everything that is stored of you, as one file of JSON lines: chats with all versions, files, memories, collections, projects, agents, workflows and usage.",
+  download: "Download everything",
+  goOn: "Try again",
+  cancel: "Cancel",
+  progress: (lines: number, size: string) => `${lines} entries, ${size} so far`,
+  done: (lines: number) => `Your file has ${lines} entries.`,
+};
+
+export const eraseWords = {
+  open: "Delete your data",
+  note: "Deletes everything that is stored of you for ever, signs you out everywhere and ends your API keys. What others quoted of you stays in their chats.",
+  erase: "Delete everything",
+  question: "Delete all your data for ever?",
+  running: "Your data is being deleted. This takes about two minutes, and goes on when you close the page.",
+  removed: (count: number) => `${count} items are gone so far.`,
+  done: "All your data is deleted.",
+  anew: "Start anew",
+};
