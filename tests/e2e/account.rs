@@ -36,6 +36,7 @@ fn planned(case: &Case, mark: &str) -> Step {
     call("finish_subtask", json!({ "reasoning": case.said("Because.", "review"), "steps": [step] }))
 }
 
+// Long: a line or two for each kind of data.
 async fn plant(case: Case, mark: &str) -> Planted {
     let m = |what: &str| marked(mark, what);
     // A thread with an agent, a memory, a file, a failing call, a plan and a project.
