@@ -331,11 +331,6 @@ def before_call(context, case, kwargs):
     # Schemathesis uses again what it read, such as the prefix of its own key, and of the key that minted it.
     if name == "RevokeKey" and case.path_parameters["prefix"] in OWN_KEYS:
         case.path_parameters |= MAKE[name]()
-    # Whoever asks is gone.
-    own = {header for header in kwargs.get("headers") or {} if header.lower() == "authorization"}
-    if name == "EraseMe" and own:
-        others = {header: value for header, value in kwargs["headers"].items() if header not in own}
-        kwargs["headers"] = others | to_be_erased()
     in_order = case.meta is not None and case.meta.generation.mode.is_positive
     # Each new name makes another workspace, and there are at most 100.
     if not in_order or (name != "PutWorkspaceFile" and DICE.random() < 0.25):
