@@ -67,3 +67,10 @@ async fn fetch(
 ) -> worker::Result<worker::web_sys::Response> {
     serve::answer(request, env, context).await
 }
+
+/// The cron trigger. A failure is logged, and the next one tries again.
+#[cfg(target_arch = "wasm32")]
+#[worker::event(scheduled)]
+async fn scheduled(_: worker::ScheduledEvent, env: worker::Env, _: worker::ScheduleContext) {
+    routes::carry_on(&env).await;
+}

@@ -45,13 +45,22 @@ use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use wire::protocol::{AgentDump, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
+use worker::{Env, console_error};
 
 use self::credentials::Caller;
+use crate::account::erasure::DRIVE_REQUESTS;
 use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::router::{Route, Row};
+
+/// Carries on the work that no request waits for.
+pub async fn carry_on(env: &Env) {
+    if let Err(error) = account::erasure::drive(env, DRIVE_REQUESTS).await {
+        console_error!("erasing a user's data: {error}");
+    }
+}
 
 /// The answer of a route, still to come.
 type Answering<'a> = LocalBoxFuture<'a, Result<Answer, Failure>>;

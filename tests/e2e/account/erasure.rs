@@ -2,7 +2,7 @@
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
-use espalier_test_support::stored::{change_at, eventually, places};
+use espalier_test_support::stored::{change_at, d1, eventually, places};
 use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
 
 use super::export::exported;
@@ -196,4 +196,30 @@ async fn a_user_whom_a_token_names_is_refused_meanwhile_and_begins_anew() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     case.chat("Again").await;
     assert_eq!(token.threads().await.len(), 1);
+}
+
+// The user never asks for the progress: the cron trigger alone ends the job.
+#[tokio::test]
+async fn the_cron_trigger_carries_a_job_on() {
+    let client = Client::anonymous().await;
+    client.put("/api/me/instructions", &json!({ "content": "Briefly." })).await.expect(200).await;
+    let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
+    let user_id = format!("anonymous:{}", session["user_id"].as_str().expect("a user"));
+    begin(&client).await;
+    let job = async || {
+        let jobs = d1("SELECT stage, ended_at FROM erasures WHERE user_id = ?1", &[&user_id]).await;
+        jobs.first().cloned().expect("a job")
+    };
+    let is_second = |job: &Value| job["stage"].as_str().is_some_and(|stage| stage.contains(r#""sweep":1"#));
+    eventually("the second sweep waits", || async { is_second(&job().await).then_some(()) }).await;
+    assert_eq!(job().await["ended_at"], Value::Null);
+    settle(MAIN, &user_id).await;
+    let anybody = Client::nobody_at(&env("ESPALIER_URL"));
+    eventually("the job ends", || async {
+        anybody.get("/cdn-cgi/handler/scheduled").await.expect(200).await;
+        (!job().await["ended_at"].is_null()).then_some(())
+    })
+    .await;
+    let left = d1("SELECT content FROM instructions WHERE user_id = ?1", &[&user_id]).await;
+    assert_eq!(left, Vec::<Value>::new());
 }
