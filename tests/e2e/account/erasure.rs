@@ -211,15 +211,15 @@ async fn the_cron_trigger_carries_a_job_on() {
         jobs.first().cloned().expect("a job")
     };
     let is_second = |job: &Value| job["stage"].as_str().is_some_and(|stage| stage.contains(r#""sweep":1"#));
-    eventually("the second sweep waits", || async { is_second(&job().await).then_some(()) }).await;
-    assert_eq!(job().await["ended_at"], Value::Null);
-    settle(MAIN, &user_id).await;
     let anybody = Client::nobody_at(&env("ESPALIER_URL"));
-    eventually("the job ends", || async {
+    let visited = async || {
         anybody.get("/cdn-cgi/handler/scheduled").await.expect(200).await;
-        (!job().await["ended_at"].is_null()).then_some(())
-    })
-    .await;
+        job().await
+    };
+    eventually("the second sweep waits", || async { is_second(&visited().await).then_some(()) }).await;
+    assert_eq!(visited().await["ended_at"], Value::Null);
+    settle(MAIN, &user_id).await;
+    eventually("the job ends", || async { (!visited().await["ended_at"].is_null()).then_some(()) }).await;
     let left = d1("SELECT content FROM instructions WHERE user_id = ?1", &[&user_id]).await;
     assert_eq!(left, Vec::<Value>::new());
 }
