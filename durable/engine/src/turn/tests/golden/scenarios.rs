@@ -17,8 +17,8 @@ use crate::turn::Turn;
 use crate::turn::tests::summaries::{behind, gist};
 use wire::model::{Capabilities, ModelErrorKind, ReplyFinish};
 use wire::protocol::{
-    Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, ModeProfile, Plan, PlanReview,
-    PlanStatus, PlanStep, StepStatus, Verdict,
+    Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, InstructionsOf, ModeProfile, Plan,
+    PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
 };
 
 /// A turn, and the action that a test takes on it between two steps of the executor.
@@ -235,6 +235,7 @@ fn plan_with_review() -> Case {
     case.setting.goal = Some("agent_create_plan".to_owned());
     case.setting.planning = "Plan with care.".to_owned();
     case.setting.plan_tools = vec!["write?".to_owned()];
+    case.setting.instructions = vec![TreeInstructions::new(InstructionsOf::Project, "Plan in metres.")];
     case
 }
 
