@@ -3,7 +3,8 @@
 import { useState } from "react";
 import { wordsFor } from "../api/http";
 import { en } from "../en";
-import { signInAt } from "../state/page";
+import { leaveFor } from "../state/leaving";
+import { page } from "../state/page";
 import type { SignInWay } from "../wire.generated";
 
 interface Props {
@@ -21,7 +22,7 @@ export function ProviderButtons({ ways, className, problem }: Props) {
     setLeaving(true);
     setRefused("");
     try {
-      await signInAt(id);
+      await leaveFor(id, page.get().session?.user_id ?? null);
     } catch (error) {
       setRefused(wordsFor(error));
     } finally {

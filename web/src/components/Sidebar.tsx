@@ -2,14 +2,17 @@ import { useEffect, useRef } from "react";
 import { en } from "../en";
 import { byDay } from "../state/days";
 import { goTo, page, removeThread, signOut, threads } from "../state/page";
+import { part } from "../state/parts";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
 import type { Session } from "../wire";
 import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { SidebarButtons } from "./Panels";
-import { ProviderButtons } from "./ProviderButtons";
 import { NEW_CHAT_ID, ThreadItem } from "./ThreadItem";
+
+/** Few deployments have providers. */
+const providerButtons = part(() => import("./ProviderButtons").then((module) => module.ProviderButtons));
 
 interface Props {
   currentId: string | null;
@@ -146,14 +149,12 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
 /** The name of the user: that of their API key or of their identity provider, with which they can sign out, or one from the
     proxy in front of the service. A visitor has no name, but may get one. */
 function SignedIn({ session }: { session: Session | null }) {
+  const ways = session?.sign_in ?? [];
+  const ProviderButtons = providerButtons.use(ways.length > 0);
   if (!session) return null;
-  const { key, provider, user_id, sign_in = [] } = session;
-  if (sign_in.length > 0) {
-    return (
-      <div className="signed-in">
-        <ProviderButtons ways={sign_in} className="link-button" problem={null} />
-      </div>
-    );
+  const { key, provider, user_id } = session;
+  if (ways.length > 0) {
+    return <div className="signed-in">{ProviderButtons && <ProviderButtons ways={ways} className="link-button" problem={null} />}</div>;
   }
   // A visitor's id is a bare UUID. Other ids begin with their issuer.
   const who = key?.name ?? provider ?? (user_id.includes(":") ? user_id : null);

@@ -13,7 +13,7 @@ import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
 import { answerView, callDetails, richText, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
-import { endOfSignIn, isOtherUser, leaveFor } from "./providers";
+import { endOfSignIn, isOtherUser } from "./providers";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
 import { Store } from "./store";
@@ -144,11 +144,6 @@ export async function signIn(key: string): Promise<void> {
   }
   if (threadInAddress() !== null) conversation.expect();
   begin(session);
-}
-
-/** Leaves for an identity provider, which sends the browser back to where the page is. */
-export function signInAt(id: string): Promise<void> {
-  return leaveFor(id, page.get().session?.user_id ?? null);
 }
 
 /** Ends the session, and removes all that this browser keeps of the person. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { endOfSignIn, isOtherUser, leaveFor } from "./providers";
+import { leaveFor } from "./leaving";
+import { endOfSignIn, isOtherUser } from "./providers";
 
 const kept = new Map<string, string>();
 const gone: string[] = [];

@@ -1,28 +1,14 @@
-// Signing in at an identity provider: the page leaves for the provider, and the service sends the browser back to it.
+// The way back from an identity provider: the service sends the browser to the page. `leaving.ts` has the way there.
 
-import { beginSignIn } from "../api/http";
 import { en } from "../en";
 
 /** Where the user stands who was here before. It lasts as long as the tab. */
-const LEFT = "espalier.left";
+export const LEFT = "espalier.left";
 /** Where the service tells that a sign-in failed: `/?sign_in=REASON`. */
 const PARAM = "sign_in";
 
 /** A visitor's id is a bare UUID. Other ids begin with their issuer. */
-const isVisitor = (userId: string) => !userId.includes(":");
-
-/** `userId`: the user of the page that is left, if there was one. */
-export async function leaveFor(id: string, userId: string | null): Promise<void> {
-  // The chats of a visitor stay the visitor's.
-  const returnTo = userId !== null && isVisitor(userId) ? "/" : window.location.pathname + window.location.search;
-  const location = await beginSignIn(id, returnTo);
-  try {
-    sessionStorage.setItem(LEFT, userId ?? "");
-  } catch {
-    // The browser forbids storage, so it keeps nothing of that user either.
-  }
-  window.location.assign(location);
-}
+export const isVisitor = (userId: string) => !userId.includes(":");
 
 /** Whether another user has signed in than the one who was here: the browser keeps drafts of that one. A visitor who signs in
     takes the drafts along. */
