@@ -10,7 +10,7 @@ CREATE TABLE erasures (
   -- The step at which the job stands, and the numbers of what is gone (JSON).
   stage       TEXT    NOT NULL,
   removed     TEXT    NOT NULL,
-  -- Who drives the job owns it until then; each owner has another number.
+  -- One driver owns the job until then; each driver has another number.
   lease       INTEGER NOT NULL DEFAULT 0,
   lease_until INTEGER NOT NULL DEFAULT 0,
   -- How often in a row a step failed.

@@ -36,7 +36,7 @@ pub const STEP_REQUESTS: u32 = 1 + THREADS * 7;
 /// <https://developers.cloudflare.com/workers/platform/limits/#subrequests>.
 pub const DRIVE_REQUESTS: u32 = 45;
 
-/// What a step deletes.
+/// The kind of data that a step deletes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {

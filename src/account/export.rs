@@ -100,7 +100,7 @@ impl Place {
     }
 }
 
-/// What one step read.
+/// The result of one step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Step {
     pub lines: Vec<Line>,

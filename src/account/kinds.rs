@@ -2,7 +2,7 @@
 //! export and the erasure read here how; or it does not, and the reason stands here. The tests compare the list with the
 //! migrations and with the keys of R2.
 //!
-//! What a thread's object stores has no list here: the object is asked for it, and deletes all of it.
+//! The data of a thread's object has no list here: the export asks the object for it, and the object deletes all of it.
 
 use wire::protocol::Owner;
 

@@ -25,7 +25,7 @@ pub const MAX_PROVIDERS: usize = 4;
 const MAX_LABEL_CHARS: usize = 40;
 /// The longest list of scopes; RFC 6749 names no limit, and the address of a sign-in has to stay short.
 const MAX_SCOPES_CHARS: usize = 200;
-/// What a provider is asked for: who the user is, and nothing about them.
+/// The scopes that a provider is asked for by default: the user's id alone.
 const SCOPES: &str = "openid";
 /// A working day. The provider is not asked again meanwhile: somebody who may no longer sign in there stays signed in here
 /// for that long.
@@ -110,7 +110,7 @@ impl Providers {
         self.all.iter().find(|provider| provider.issuer.name == id)
     }
 
-    /// What the page offers.
+    /// The buttons of the page: each provider's id and label.
     pub fn ways(&self) -> Vec<SignInWay> {
         let way = |provider: &Provider| SignInWay {
             id: provider.issuer.name.clone(),

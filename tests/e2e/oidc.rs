@@ -267,7 +267,7 @@ async fn an_answer_counts_once_in_the_browser_that_asked() {
     assert_eq!(browser.answer("fake", &good).await, "/?thread=x");
     assert!(browser.is_signed_in());
     assert_eq!(browser.answer("fake", &good).await, "/?sign_in=expired", "the cookie is gone");
-    // Whoever brings the cookie back needs a new code.
+    // An old cookie is worth nothing without a new code of the provider.
     let again = format!("code={}&state={state}", new_id());
     assert_eq!(used.clone().answer("fake", &again).await, "/?thread=x&sign_in=failed");
 }

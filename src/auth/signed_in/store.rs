@@ -9,7 +9,7 @@ use super::{MAX_SESSIONS, SessionToken};
 use crate::auth::api_key::KeyRow;
 use crate::auth::sessions;
 
-/// What a session's row is of.
+/// The proof that a session's row stands for: a key, or an identity provider's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionRow {
     /// The key that opened it. It ends when the session does, if that is earlier.

@@ -40,7 +40,7 @@ pub fn export(config: &Config, turns: &[Finished<'_>]) -> Result<Vec<u8>, Error>
     serde_json::to_vec(&Export { resource_spans })
 }
 
-/// What the spans of a turn share.
+/// The values that all spans of a turn share.
 struct Trace<'a> {
     turn: &'a Finished<'a>,
     id: String,
