@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use futures::StreamExt;
+use wire::protocol::GivenAnswer;
 use worker::web_sys::Response;
 use worker::{Context, Env, Method, Request};
 
@@ -60,6 +61,17 @@ impl Call {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<String> {
         self.request.headers().get(name).ok().flatten()
+    }
+
+    /// The mark of the client's address in the audit log.
+    pub fn address_mark(&self) -> Option<String> {
+        let marks = self.settings.address_marks.as_ref()?;
+        Some(marks.of(&self.header(ADDRESS)?))
+    }
+
+    /// The same for answers of which one decides about a call.
+    pub fn decides_from(&self, answers: &[GivenAnswer]) -> Option<String> {
+        self.address_mark().filter(|_| answers.iter().any(|answer| answer.decision.is_some()))
     }
 
     /// The body that a route takes, if it is of the right type and no larger than it may be.

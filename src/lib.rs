@@ -8,6 +8,7 @@
 //! the modules beside them, which are pure and tested natively.
 
 pub mod account;
+pub mod audit;
 pub mod auth;
 pub mod body;
 pub mod cursor;

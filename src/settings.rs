@@ -1,5 +1,6 @@
 //! The Worker's own configuration. Read once per isolate, since variables and secrets only change with a deploy.
 
+use crate::audit::AddressMarks;
 use crate::auth::jwt::Issuer;
 use crate::auth::oidc::Providers;
 use crate::auth::session::SessionSecrets;
@@ -17,6 +18,8 @@ pub struct Settings {
     pub allowed_origins: AllowedOrigins,
     /// Signs the states of turns, where there is a secret.
     pub turn_states: Option<TurnStates>,
+    /// Marks addresses in the audit log, where there is a secret.
+    pub address_marks: Option<AddressMarks>,
 }
 
 /// Whether visitors without a key get a session.
@@ -42,8 +45,9 @@ impl Settings {
             Some(json) => Issuer::parse_all(json),
         };
         let providers = Providers::from_env(&var, &issuers);
-        let turn_states = TurnStates::from_env(var);
-        Settings { anonymous, issuers, providers, allowed_origins, turn_states }
+        let turn_states = TurnStates::from_env(&var);
+        let address_marks = AddressMarks::from_env(var);
+        Settings { anonymous, issuers, providers, allowed_origins, turn_states, address_marks }
     }
 
     /// The problems that keep out users whom the operator means to admit. `has_keys`: the database of API keys is bound.

@@ -302,6 +302,18 @@ pub const TABLES: &[Table] = &[
         },
         100,
     ),
+    users(
+        "audit",
+        Rows {
+            key: &["created_at", "id"],
+            line: Some("audit_entry"),
+            columns: &["id", "created_at", "action", "target", "detail", "address"],
+            // All of them: the log answers for what a user did, and for the erasure. It has no text of theirs.
+            stays: Some("true"),
+            ..ROWS
+        },
+        100,
+    ),
     Table {
         name: "erasures",
         whose: Whose::Nobodys("the row tells that all data of a user is gone, and goes after 30 days"),

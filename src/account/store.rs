@@ -86,6 +86,9 @@ pub const SAVE: &str = "UPDATE erasures SET stage = ?6, removed = ?7, lease_unti
 /// Ends a job at the time `?8`.
 pub const END: &str = "UPDATE erasures SET stage = ?6, removed = ?7, ended_at = ?8 \
     WHERE tenant = ?1 AND user_id = ?2 AND lease = ?5 AND ended_at IS NULL";
+/// Whether the job of `?1` and `?2` is still to be ended by the driver with the lease `?9`.
+pub const ENDS: &str = "EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = ?1 AND e.user_id = ?2 AND e.lease = ?9 \
+    AND e.ended_at IS NULL)";
 /// The progress of the job with the receipt `?1`.
 pub const PROGRESS: &str = "SELECT started_at, ended_at, removed FROM erasures WHERE receipt = ?1";
 /// Whether a job runs.

@@ -21,9 +21,10 @@ mod workflows;
 use dialects::ai_sdk::MAX_CHAT_ID;
 use serde_json::{Map, Value, json};
 use wire::protocol::{
-    AgentDump, AgentList, AgentRounds, ApprovalList, Cancelled, ErrorCode, HOOK_NAME, Hook, HookList,
-    KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue, MintedKey,
-    SentContent, SessionList, StartedSignIn, Taken, ThreadDetail, ThreadList, UsageList, WORKSPACE_NAME,
+    AgentDump, AgentList, AgentRounds, ApprovalList, AuditPage, Cancelled, ErrorCode, HOOK_NAME, Hook,
+    HookList, KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue,
+    MintedKey, SentContent, SessionList, StartedSignIn, Taken, ThreadDetail, ThreadList, UsageList,
+    WORKSPACE_NAME,
 };
 
 use crate::account::erasure::Erasure;
@@ -190,6 +191,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::EndOtherSessions => row.gives_nothing("They have ended."),
         Route::EndSignIn { .. } => row.gives_nothing("It has ended.").refuses(&[E::SessionNotFound]),
         Route::Usage => row.query(days()).gives::<UsageList>(200),
+        Route::Audit => row.pages().gives::<AuditPage>(200),
         Route::Keys => row.gives::<KeyList>(200),
         Route::MintKey => {
             row.takes(json!({ "name": "Ada's laptop", "scopes": ["read", "write"] })).gives::<MintedKey>(201)

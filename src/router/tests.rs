@@ -94,6 +94,7 @@ fn every_route_is_found_by_its_method_and_path() {
         ("DELETE", "/api/me/sessions", Route::EndOtherSessions),
         ("DELETE", "/api/me/sessions/0a1b", Route::EndSignIn { sign_in: "0a1b" }),
         ("GET", "/api/usage", Route::Usage),
+        ("GET", "/api/audit", Route::Audit),
         ("GET", "/api/keys", Route::Keys),
         ("POST", "/api/keys", Route::MintKey),
         ("DELETE", "/api/keys/0a1b", Route::RevokeKey { prefix: "0a1b" }),

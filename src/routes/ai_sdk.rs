@@ -19,7 +19,8 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
     let command = match wants {
         Wants::Answers { answers, read } => {
             let (turn_id, read) = read.unzip();
-            ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read, stop: false }
+            let address = call.decides_from(&answers);
+            ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read, stop: false, address }
         }
         Wants::Turn { request, same, follows, history } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
@@ -45,7 +46,8 @@ pub async fn ask(call: &Call, owner: Owner, chat: &str, command: ThreadCommand) 
 
 /// `GET /api/ai-sdk/chat/{chat}/stream`: the running turn from its start.
 pub fn replay() -> ThreadCommand {
-    ThreadCommand::Speak { dialect: DIALECT, answers: Vec::new(), turn_id: None, read: None, stop: false }
+    let (answers, address) = (Vec::new(), None);
+    ThreadCommand::Speak { dialect: DIALECT, answers, turn_id: None, read: None, stop: false, address }
 }
 
 /// The refusal of a tool, with the member's name in this body.

@@ -24,6 +24,7 @@ pub async fn approval(
     body: &[u8],
 ) -> Result<Answer, Failure> {
     let Approval { decision, content } = Approval::parse(body)?;
-    let command = ThreadCommand::Approval { approval_id: approval.to_owned(), decision, content };
+    let (approval_id, address) = (approval.to_owned(), call.address_mark());
+    let command = ThreadCommand::Approval { approval_id, decision, content, address };
     threads::ask(call, owner, id, command).await
 }

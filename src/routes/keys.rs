@@ -1,9 +1,10 @@
 //! The API keys of a tenant: list, mint, revoke. A key is shown once; D1 has its digest alone. Revoking a key revokes all
 //! keys that it minted: a key that leaked may have minted others.
 
-use wire::protocol::{ApiError, ErrorCode, KeyList, KeySummary, MintedKey, NewKey};
+use wire::protocol::{ApiError, AuditAction, ErrorCode, KeyList, KeySummary, MintedKey, NewKey, Owner};
 
 use super::credentials;
+use crate::audit::Deed;
 use crate::auth::api_key::store::{self, MAX_KEYS};
 use crate::auth::api_key::{ApiKey, ISSUER};
 use crate::auth::scope::{Scope, Scopes};
@@ -40,7 +41,7 @@ pub async fn mint(call: &Call, admin: Verified, body: &[u8]) -> Result<Answer, F
         revoked_at: None,
         last_used_at: None,
     };
-    store(call, &admin.principal.owner.tenant, &key, &summary).await?;
+    store(call, &admin.principal.owner, &key, &summary).await?;
     Ok(Reply::json(201, &MintedKey { key: key.reveal().to_owned(), summary }).into())
 }
 
@@ -57,9 +58,18 @@ fn scopes(words: &[String]) -> Result<Scopes, ApiError> {
 }
 
 /// Stores a key, or says why it cannot: the minting key is no longer valid, or the tenant has too many.
-async fn store(call: &Call, tenant: &str, key: &ApiKey, summary: &KeySummary) -> Result<(), Failure> {
+async fn store(call: &Call, admin: &Owner, key: &ApiKey, summary: &KeySummary) -> Result<(), Failure> {
+    let tenant = &admin.tenant;
+    let (scopes, address) = (summary.scopes.join(" "), call.address_mark());
+    let deed = Deed {
+        owner: admin,
+        action: AuditAction::KeyMinted,
+        target: &summary.prefix,
+        detail: Some(&scopes),
+        address: address.as_deref(),
+    };
     store::purge(&call.env, tenant, call.now).await.map_err(Failure::internal("purging API keys"))?;
-    let stored = store::insert(&call.env, tenant, key, summary).await;
+    let stored = store::insert(&call.env, key, summary, &deed).await;
     if stored.map_err(Failure::internal("storing an API key"))? {
         return Ok(());
     }
@@ -76,8 +86,11 @@ async fn store(call: &Call, tenant: &str, key: &ApiKey, summary: &KeySummary) ->
 /// `DELETE /api/keys/{prefix}`: ends the key and all keys that it minted, directly or through others. Revoking it again
 /// changes nothing.
 pub async fn revoke(call: &Call, admin: Verified, prefix: &str) -> Result<Answer, Failure> {
-    let tenant = &admin.principal.owner.tenant;
-    let revoked = store::revoke(&call.env, tenant, prefix, call.now).await;
+    let (owner, address) = (&admin.principal.owner, call.address_mark());
+    let tenant = &owner.tenant;
+    let (action, address) = (AuditAction::KeyRevoked, address.as_deref());
+    let deed = Deed { owner, action, target: prefix, detail: None, address };
+    let revoked = store::revoke(&call.env, &deed, call.now).await;
     let revoked = revoked.map_err(Failure::internal("revoking an API key"))?;
     if revoked.is_empty() {
         return Err(ApiError::new(ErrorCode::KeyNotFound, "there is no API key with this prefix").into());

@@ -4,6 +4,7 @@
 pub mod account;
 mod ai_sdk;
 mod answers;
+mod audit;
 mod chat;
 mod credentials;
 mod damper;
@@ -44,11 +45,12 @@ use std::mem::take;
 use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use wire::protocol::{AgentDump, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
+use wire::protocol::{AgentDump, AuditAction, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
 use worker::{Env, console_error};
 
 use self::credentials::Caller;
 use crate::account::erasure::DRIVE_REQUESTS;
+use crate::audit::deletion;
 use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
@@ -66,12 +68,15 @@ pub async fn carry_on(env: &Env) {
 type Answering<'a> = LocalBoxFuture<'a, Result<Answer, Failure>>;
 
 /// Admits a request by the row of its route, reads its body, and calls the route's function.
-pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>) -> Result<Answer, Failure> {
+pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) -> Result<Answer, Failure> {
     if row.access != Access::Unlimited {
         damper::check(call).await?;
     }
     let caller = credentials::admit(call, row).await?;
     let mut body = call.body(row.body).await?;
+    if let (Some(target), Some(owner)) = (deletion(row, path), caller.who()) {
+        audit::record(call, owner, AuditAction::DataDeleted, &target).await?;
+    }
     answering(call, caller, &mut body, route)?.await
 }
 
@@ -119,7 +124,9 @@ fn answering<'a>(
         Route::Threads => threads::list(call, caller.owner()?).boxed_local(),
         Route::Thread { id } => ask(caller.owner()?, id, ThreadCommand::Detail),
         Route::ChangeThread { id } => threads::change(call, caller.owner()?, id, body).boxed_local(),
-        Route::DeleteThread { id } => ask(caller.owner()?, id, ThreadCommand::Delete),
+        Route::DeleteThread { id } => {
+            ask(caller.owner()?, id, ThreadCommand::Delete { address: call.address_mark() })
+        }
         Route::Messages { id } => threads::messages(call, caller.owner()?, id).boxed_local(),
         Route::Sent { id, message } => {
             ask(caller.owner()?, id, ThreadCommand::Sent { message_id: message.to_owned() })
@@ -179,6 +186,7 @@ fn answering<'a>(
         Route::EndOtherSessions => sessions::end_others(call, caller.owner()?).boxed_local(),
         Route::EndSignIn { sign_in } => sessions::end(call, caller.owner()?, sign_in).boxed_local(),
         Route::Usage => usage::sums(call, caller.owner()?).boxed_local(),
+        Route::Audit => audit::list(call, caller.verified()?).boxed_local(),
         Route::Keys => keys::list(call, caller.verified()?).boxed_local(),
         Route::MintKey => keys::mint(call, caller.verified()?, body).boxed_local(),
         Route::RevokeKey { prefix } => keys::revoke(call, caller.verified()?, prefix).boxed_local(),

@@ -42,7 +42,8 @@ pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> R
     let (thread_id, command) = match wants {
         Wants::Answers { answers, place } => {
             let (turn_id, read) = (Some(place.turn.to_string()), Some(0));
-            (place.thread, ThreadCommand::Speak { dialect, answers, turn_id, read, stop: false })
+            let address = call.decides_from(&answers);
+            (place.thread, ThreadCommand::Speak { dialect, answers, turn_id, read, stop: false, address })
         }
         Wants::Turn { request, after, history } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
@@ -85,7 +86,7 @@ pub async fn response(call: &Call, owner: Owner, id: &str, stop: bool) -> Result
     let (api, segment) = (OpenAiApi::Responses, place.segment);
     let dialect = Dialect::OpenAi(OpenAi { api, form, usage: false, background: false, segment, after });
     let (turn_id, read, answers) = (Some(place.turn.to_string()), Some(0), Vec::new());
-    let command = ThreadCommand::Speak { dialect, answers, turn_id, read, stop };
+    let command = ThreadCommand::Speak { dialect, answers, turn_id, read, stop, address: None };
     let envelope = ThreadEnvelope { owner, thread_id: place.thread, command };
     object::ask(&call.env, &envelope).await.map(Answer::Object)
 }

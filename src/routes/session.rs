@@ -2,14 +2,15 @@
 //! session in D1. A visitor without a
 //! key gets a signed cookie where the deployment allows that; D1 has a row for it from the first turn on (`sessions`).
 
-use wire::protocol::{ErrorCode, SignIn, SignInWay, hex};
+use wire::protocol::{AuditAction, ErrorCode, SignIn, SignInWay, hex};
 use worker::console_error;
 
 use super::credentials;
 use super::sessions::agent;
+use crate::audit::Deed;
 use crate::auth::oidc::Providers;
 use crate::auth::session::{AnonymousSession, SessionSecrets, clear_cookie, set_cookie, token_in};
-use crate::auth::sessions::{self, SEEN_EVERY_MS};
+use crate::auth::sessions::{self, SEEN_EVERY_MS, id_of};
 use crate::auth::signed_in::store::{self, NewSession};
 use crate::auth::signed_in::{Opened, SessionToken, end_of};
 use crate::auth::{Credential, Verified};
@@ -41,15 +42,18 @@ pub async fn sign_in(call: &Call, verified: &Verified, expires_at: u64) -> Resul
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(Failure::internal("drawing a session"))?;
     let token = SessionToken::mint(secret);
-    let session = NewSession {
-        token: &token,
+    let prefix = verified.key.as_ref().map(|label| label.prefix.as_str());
+    let agent = agent(call);
+    let session = NewSession { token: &token, prefix, agent: &agent, now: call.now, expires_at };
+    let (hash, address) = (hex(&token.digest()), call.address_mark());
+    let deed = Deed {
         owner: &verified.principal.owner,
-        prefix: verified.key.as_ref().map(|label| label.prefix.as_str()),
-        agent: &agent(call),
-        now: call.now,
-        expires_at,
+        action: AuditAction::SignedIn,
+        target: id_of(&hash),
+        detail: None,
+        address: address.as_deref(),
     };
-    let stored = store::insert(&call.env, session).await;
+    let stored = store::insert(&call.env, &deed, session).await;
     stored.map_err(Failure::internal("storing a session"))?;
     Ok(set_cookie(token.reveal(), expires_at, call.now, call.is_https()))
 }
@@ -141,7 +145,7 @@ pub async fn sign_out(call: &Call) -> Result<Answer, Failure> {
     if let Some(token) = token_in(&cookies, call.is_https()) {
         match (SessionToken::parse(token), &call.settings.anonymous) {
             (Some(token), _) => {
-                store::delete(&call.env, &token).await.map_err(Failure::internal("deleting a session"))?;
+                sign_out_of(call, &token).await.map_err(Failure::internal("deleting a session"))?;
                 credentials::forget_session(&token.digest());
             }
             (None, Anonymous::On(secrets)) => {
@@ -153,4 +157,13 @@ pub async fn sign_out(call: &Call) -> Result<Answer, Failure> {
         }
     }
     Ok(Reply::empty().with("set-cookie", clear_cookie(call.is_https())).into())
+}
+
+/// Ends the session of somebody who signed in.
+async fn sign_out_of(call: &Call, token: &SessionToken) -> worker::Result<()> {
+    let owner = store::owner(&call.env, token).await?;
+    let (hash, address) = (hex(&token.digest()), call.address_mark());
+    let (action, target, address) = (AuditAction::SessionEnded, id_of(&hash), address.as_deref());
+    let deed = owner.as_ref().map(|owner| Deed { owner, action, target, detail: None, address });
+    store::delete(&call.env, token, deed.as_ref(), call.now).await
 }

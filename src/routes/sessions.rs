@@ -2,11 +2,12 @@
 //! admitted turn writes.
 
 use uuid::Uuid;
-use wire::protocol::{ANONYMOUS, ApiError, ErrorCode, Owner, SessionList, ThreadEnvelope};
+use wire::protocol::{ANONYMOUS, ApiError, AuditAction, ErrorCode, Owner, SessionList, ThreadEnvelope};
 use worker::console_error;
 use worker::web_sys::Response;
 
 use super::{credentials, object};
+use crate::audit::Deed;
 use crate::auth::session::{AnonymousSession, clear_cookie};
 use crate::auth::sessions::{id_of, is_id, short_agent, store, visitor_hash};
 use crate::call::{Answer, Call};
@@ -39,7 +40,10 @@ pub async fn end(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure>
         Some(user) if id == id_of(&visitor_hash(&owner.user)) => end_visit(call, user).await?,
         Some(_) => return Err(unknown().into()),
         None => {
-            let ended = store::end(&call.env, &owner, id, call.now).await;
+            let address = call.address_mark();
+            let (action, address) = (AuditAction::SessionEnded, address.as_deref());
+            let deed = Deed { owner: &owner, action, target: id, detail: None, address };
+            let ended = store::end(&call.env, &deed, call.now).await;
             if !ended.map_err(Failure::internal("ending a session"))? {
                 return Err(unknown().into());
             }
@@ -55,7 +59,10 @@ pub async fn end(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure>
 /// `DELETE /api/me/sessions`: all but the session of the request.
 pub async fn end_others(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let current = credentials::own_session(call)?.unwrap_or_default();
-    let ended = store::end_others(&call.env, &owner, &current, call.now).await;
+    let (user_id, address) = (owner.user_id(), call.address_mark());
+    let (action, address) = (AuditAction::SessionsEnded, address.as_deref());
+    let deed = Deed { owner: &owner, action, target: &user_id, detail: None, address };
+    let ended = store::end_others(&call.env, &deed, &current, call.now).await;
     ended.map_err(Failure::internal("ending sessions"))?;
     credentials::forget(&owner.tenant, &owner.user);
     Ok(Reply::empty().into())
@@ -73,9 +80,12 @@ fn visitor_of(owner: &Owner) -> Option<Uuid> {
 pub async fn end_visit(call: &Call, user: Uuid) -> Result<(), Failure> {
     // The end of a cookie that was renewed now: none that is out there is valid for longer.
     let session = AnonymousSession::begin(user, call.now);
-    let ended = store::end_visitor(&call.env, &session, call.now).await;
+    let (owner, address) = (session.principal().owner, call.address_mark());
+    let hash = visitor_hash(&owner.user);
+    let (action, target, address) = (AuditAction::SessionEnded, id_of(&hash), address.as_deref());
+    let deed = Deed { owner: &owner, action, target, detail: None, address };
+    let ended = store::end_visitor(&call.env, &deed, &session, call.now).await;
     ended.map_err(Failure::internal("ending a session"))?;
-    let owner = session.principal().owner;
     credentials::forget(&owner.tenant, &owner.user);
     Ok(())
 }

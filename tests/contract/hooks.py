@@ -45,7 +45,7 @@ BEYOND_SCHEMAS = [
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text"),
     ("Mcp", r"", "an id is a number of 64 bits, and headers may ask for another revision"),
-    ("Export|Threads|Messages|Records|AgentRounds|Memories|Collections|Documents", r"cursor", "only the service makes cursors"),
+    ("Export|Threads|Messages|Records|AgentRounds|Memories|Collections|Documents|Audit", r"cursor", "only the service makes cursors"),
 ]
 
 

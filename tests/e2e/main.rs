@@ -11,6 +11,7 @@ mod account;
 mod agents;
 mod ai_sdk;
 mod asking;
+mod audit;
 mod auth;
 mod bad_configuration;
 mod bad_input;

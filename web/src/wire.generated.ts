@@ -1090,6 +1090,41 @@ label: string, };
 export type SessionList = { sessions: Array<SessionSummary>, };
 
 /**
+ * The deeds that the audit log has. A feature adds its deeds here, and to the table in docs/operations.md.
+ */
+export type AuditAction = "key_minted" | "key_revoked" | "signed_in" | "session_ended" | "sessions_ended" | "approval_granted" | "approval_denied" | "call_refused" | "thread_deleted" | "data_deleted" | "data_exported" | "data_erased";
+
+/**
+ * An entry of the audit log.
+ */
+export type AuditEntry = { id: string, created_at: number, 
+/**
+ * Who did it.
+ */
+user_id: string, 
+/**
+ * A word of [`AuditAction`]. A newer version of the service may have written another one.
+ */
+action: string, 
+/**
+ * The id of the key, the session, the user or the thread, or the path of what was deleted.
+ */
+target: string, 
+/**
+ * The tool of a call, the scopes of a key, or how much an erasure removed.
+ */
+detail: string | null, 
+/**
+ * An HMAC of the client's address: the same for the same address and secret.
+ */
+address: string | null, };
+
+/**
+ * A page of the audit log, newest first.
+ */
+export type AuditPage = { entries: Array<AuditEntry>, next_cursor: string | null, };
+
+/**
  * The state of an agent.
  */
 export type AgentStatus = "created" | "speaking" | "silent" | "terminated";

@@ -10,6 +10,7 @@ use wire::model::Message;
 use wire::protocol::{ApiError, Dialect, FinishReason, Role, Seq, StoredMessage};
 
 use super::chat::Ask;
+use super::deletion::DeletedBy;
 use super::start::{new_id, title};
 use super::thread::Thread;
 
@@ -92,7 +93,7 @@ impl Thread {
             Err(error) => return worker::console_error!("erasing a thread: {error}"),
         };
         if let Some(owner) = owner
-            && let Err(error) = self.delete(&owner).await
+            && let Err(error) = self.delete(&owner, DeletedBy::Service).await
         {
             worker::console_error!("erasing a thread: {error}");
         }

@@ -2,18 +2,17 @@
 
 use std::rc::Rc;
 
-use uuid::Uuid;
 use worker::Response;
 
 use crate::storage::StoreError;
-use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
+use crate::storage::outgoing::{Audited, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
 use engine::turn::{Asked, Receipt, form_fault};
 use wire::protocol::{
-    ApiError, ApprovalList, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner, SentContent,
-    Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
+    ApiError, ApprovalList, AuditAction, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner,
+    SentContent, Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
 };
 
 use super::reader::{PARKED_MS, Source};
@@ -193,46 +192,6 @@ impl Thread {
         json_response(&Cancelled { status: CancelStatus::default(), turn_id })
     }
 
-    /// Deletes the thread for ever. It deletes the rows and fences the runs, the outbox says only that the thread was
-    /// deleted, and the id stays taken. So no part of the thread comes back.
-    pub async fn delete(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
-        self.remove(owner, false).await
-    }
-
-    /// Deletes the thread, and with it the usage that D1 has not heard of. A thread that was deleted before may still have
-    /// some.
-    pub async fn erase_all(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
-        if self.store.meta()?.is_some() {
-            self.store.transaction(|| self.store.forget_spent())?;
-        }
-        self.remove(owner, true).await
-    }
-
-    async fn remove(self: &Rc<Self>, owner: &Owner, with_usage: bool) -> Result<Response, ApiError> {
-        let mut thread = self.found(owner)?;
-        loop {
-            let ended = match self.open() {
-                Ok(OpenTurn::None) => break,
-                Ok(OpenTurn::Run(run)) => {
-                    let stopped = self.stop(&run, TurnStop::Cancelled).await;
-                    stopped.inspect_err(|_| run.live.close())
-                }
-                Ok(OpenTurn::OnHold(held)) => self.abandon(&held),
-                Err(error) => Err(error),
-            };
-            if let Err(error) = ended {
-                // A thread whose turn does not end can still be deleted: from here on the turn's run writes nothing.
-                worker::console_error!("deleting a thread whose turn does not end: {error}");
-                break;
-            }
-            thread = self.existing(owner)?;
-        }
-        self.release_readers();
-        self.bury(thread, with_usage)?;
-        self.tell_index().await;
-        no_content()
-    }
-
     /// Answers a call that waits for a client or a person. The first answer wins; a repeated one changes nothing.
     pub fn answer(
         self: &Rc<Self>,
@@ -240,16 +199,23 @@ impl Thread {
         id: &str,
         on: Awaited,
         answer: Answer,
+        address: Option<String>,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
-        match self.hand_in(id, on, answer)? {
+        match self.hand_in(id, on, answer, address)? {
             Receipt::Unknown => Err(ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer")),
             receipt => json_response(&Taken { taken: receipt != Receipt::Repeated }),
         }
     }
 
     /// Hands an answer to the open turn, which goes on with it.
-    pub fn hand_in(self: &Rc<Self>, id: &str, on: Awaited, answer: Answer) -> Result<Receipt, ApiError> {
+    pub fn hand_in(
+        self: &Rc<Self>,
+        id: &str,
+        on: Awaited,
+        answer: Answer,
+        address: Option<String>,
+    ) -> Result<Receipt, ApiError> {
         let run = match self.open()? {
             OpenTurn::Run(run) => run,
             OpenTurn::OnHold(held) => return Err(on_hold(&held.turn, self.clock.now_ms())),
@@ -265,7 +231,12 @@ impl Thread {
             if asked.is_some() {
                 self.queue(&run)?;
             }
-            run.turn.answer(id, on, answer).map_err(not_logged)
+            let audited = asked.as_ref().and_then(|asked| self.decided(asked, id, &answer, address));
+            let receipt = run.turn.answer(id, on, answer).map_err(not_logged)?;
+            if let (true, Some(audited)) = (receipt == Receipt::Taken, audited) {
+                self.audit(audited)?;
+            }
+            Ok::<_, ApiError>(receipt)
         })?;
         match receipt {
             Receipt::Unknown | Receipt::Repeated => {}
@@ -274,6 +245,30 @@ impl Thread {
             Receipt::Taken => self.go_on_in_its_place(&run),
         }
         Ok(receipt)
+    }
+
+    /// A person's decision, for the audit log. The input of a form is none.
+    fn decided(&self, asked: &Asked, id: &str, answer: &Answer, address: Option<String>) -> Option<Audited> {
+        let detail = match asked {
+            Asked::Call(tool) => Some(tool.clone()),
+            Asked::Limit => Some("limit".to_owned()),
+            Asked::Review => None,
+            Asked::Form(_) => return None,
+        };
+        let action = match answer {
+            Answer::Approve | Answer::ApproveForThread => AuditAction::ApprovalGranted,
+            Answer::Deny => AuditAction::ApprovalDenied,
+            Answer::Result { .. } | Answer::Expired => return None,
+        };
+        Some(Audited { key: id.to_owned(), action, at: self.clock.now_ms(), detail, address })
+    }
+
+    /// Posts a deed for the audit log. Belongs into the transaction of the deed.
+    fn audit(&self, audited: Audited) -> Result<(), StoreError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
+        let now = audited.at;
+        self.store.post(&Outgoing::new(&thread.owner, thread.thread_id, News::Audited { audited }), now)?;
+        self.store.arm(now)
     }
 
     /// The tools that a person allowed in this thread for good.
@@ -316,26 +311,6 @@ impl Thread {
             drop(done);
         });
         futures::future::select(told, self.clock.sleep(INDEX_MS)).await;
-    }
-
-    fn bury(&self, thread: ThreadMeta, with_usage: bool) -> Result<(), StoreError> {
-        let now = self.clock.now_ms();
-        self.store.transaction(|| {
-            let id = Uuid::try_parse(&thread.thread_id).ok();
-            let workspace_root = id.map(|id| thread.owner.workspace_root(id));
-            let records_root = id.map(|id| thread.owner.records_root(id));
-            let deleted = News::ThreadDeleted { workspace_root, records_root };
-            let deleted = Outgoing::new(&thread.owner, thread.thread_id, deleted);
-            let spent = if with_usage { Vec::new() } else { self.store.spent_news()? };
-            let newest = self.store.newest_news()?;
-            self.store.bury(now)?;
-            for outgoing in spent.iter().chain([&deleted]) {
-                self.store.post(outgoing, now)?;
-            }
-            self.store.post(&deleted, now + DELETED_AGAIN_MS)?;
-            self.store.forget_news(newest)?;
-            self.store.arm(now)
-        })
     }
 
     /// The thread. Takes up its turn if the run was lost. Somebody may read the thread even if its turn cannot be taken

@@ -39,6 +39,8 @@ pub mod clock;
 mod commands;
 #[cfg(target_arch = "wasm32")]
 mod compose;
+#[cfg(target_arch = "wasm32")]
+mod deletion;
 #[cfg(all(target_arch = "wasm32", feature = "faults"))]
 mod faults;
 #[cfg(target_arch = "wasm32")]

@@ -11,6 +11,7 @@ use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, Thre
 
 use super::admission::Manner;
 use super::chat::Ask;
+use super::deletion::DeletedBy;
 use super::respond::problem_response;
 use super::thread::Thread;
 
@@ -83,8 +84,8 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             let ask = Ask { owner, visitor, thread_id, turn_id, request, manner, dialect, history, unlisted };
             thread.chat(ask).await
         }
-        ThreadCommand::Speak { dialect, answers, turn_id, read, stop } => {
-            thread.speak(&owner, dialect, answers, turn_id.zip(read), stop).await
+        ThreadCommand::Speak { dialect, answers, turn_id, read, stop, address } => {
+            thread.speak(&owner, dialect, (answers, address), turn_id.zip(read), stop).await
         }
         ThreadCommand::Detail => thread.detail(&owner),
         ThreadCommand::Messages { limit, cursor, all } => {
@@ -93,9 +94,9 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::Stream { after } => thread.stream(&owner, after).await,
         ThreadCommand::Cancel => thread.cancel(&owner).await,
         ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
-            thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error })
+            thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error }, None)
         }
-        ThreadCommand::Approval { approval_id, decision, content } => {
+        ThreadCommand::Approval { approval_id, decision, content, address } => {
             let answer = match (decision, content) {
                 (Decision::Approve, Some(content)) => {
                     Answer::Result { content: Value::Object(content).to_string(), is_error: false }
@@ -104,7 +105,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
                 (Decision::ApproveForThread, _) => Answer::ApproveForThread,
                 (Decision::Deny | Decision::Expired | Decision::Standing, _) => Answer::Deny,
             };
-            thread.answer(&owner, &approval_id, Awaited::Approval, answer)
+            thread.answer(&owner, &approval_id, Awaited::Approval, answer, address)
         }
         ThreadCommand::Approvals => thread.approvals(&owner),
         ThreadCommand::WithdrawApproval { tool } => thread.withdraw_approval(&owner, &tool),
@@ -134,7 +135,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             thread.continue_session(&owner, (session_id, &workflow_id), *ended).await
         }
         ThreadCommand::EndSession => thread.end_session(&owner).await,
-        ThreadCommand::Delete => thread.delete(&owner).await,
+        ThreadCommand::Delete { address } => thread.delete(&owner, DeletedBy::Person { address }).await,
         ThreadCommand::Erase => thread.erase_all(&owner).await,
     }
 }

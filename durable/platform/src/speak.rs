@@ -35,7 +35,7 @@ impl Thread {
         self: &Rc<Self>,
         owner: &Owner,
         dialect: Dialect,
-        answers: Vec<GivenAnswer>,
+        (answers, address): (Vec<GivenAnswer>, Option<String>),
         read: Option<(String, Seq)>,
         stop: bool,
     ) -> Result<Response, ApiError> {
@@ -51,7 +51,7 @@ impl Thread {
         }
         let (gives, before) = (!answers.is_empty(), self.store.last_seq()?);
         for answer in answers {
-            self.take(answer)?;
+            self.take(answer, address.clone())?;
         }
         let turn = match &read {
             // Answers may be late: then the client reads how the turn ended.
@@ -87,15 +87,15 @@ impl Thread {
     }
 
     /// Hands in an answer. A client sends all its answers again, so one that no call waits for changes nothing.
-    fn take(self: &Rc<Self>, given: GivenAnswer) -> Result<Receipt, ApiError> {
+    fn take(self: &Rc<Self>, given: GivenAnswer, address: Option<String>) -> Result<Receipt, ApiError> {
         let GivenAnswer { id, decision, content, is_error } = given;
         let answer = match decision {
-            None => return self.hand_in(&id, Awaited::Client, Answer::Result { content, is_error }),
+            None => return self.hand_in(&id, Awaited::Client, Answer::Result { content, is_error }, None),
             Some(Decision::Approve) => Answer::Approve,
             Some(Decision::ApproveForThread) => Answer::ApproveForThread,
             Some(Decision::Deny | Decision::Expired | Decision::Standing) => Answer::Deny,
         };
-        self.hand_in(&id, Awaited::Approval, answer)
+        self.hand_in(&id, Awaited::Approval, answer, address)
     }
 
     /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is that one, or a message of it, or nil for the

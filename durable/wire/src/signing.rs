@@ -17,6 +17,9 @@ const MAX_SECRETS: usize = 8;
 /// A secret shorter than the digest would be the weakest part of the signature (RFC 2104 §3).
 const MIN_SECRET_BYTES: usize = 32;
 
+/// 128 bits in hexadecimal.
+const MARK_CHARS: usize = 32;
+
 /// A use of a secret. Another use of the same secret makes other macs and other ids of keys.
 #[derive(Clone, Copy, Debug)]
 pub struct Use {
@@ -80,6 +83,14 @@ impl Keyring {
     pub fn sign_by(&self, id: &str, payload: &[u8]) -> String {
         let key = self.others.iter().find(|key| key.id == id).unwrap_or(&self.signs);
         key.sign(self.begin, payload)
+    }
+
+    /// An HMAC of a payload, in the form `KEY.MAC`: the same for the same payload and key, and nobody reads the payload in
+    /// it. 128 bits of the mac, because it recognises and proves nothing.
+    pub fn mark(&self, payload: &[u8]) -> String {
+        let mac = self.signs.mac.clone().chain_update(payload).finalize().into_bytes();
+        let mac: String = hex(&mac).chars().take(MARK_CHARS).collect();
+        format!("{}.{mac}", self.signs.id)
     }
 
     /// The payload of a token; `None` if no key here signed it. A token has one form alone: another encoding of the same
@@ -164,6 +175,19 @@ mod tests {
         assert_ne!(derived.id(), Keyring::derived(&secret, b"other", USE).unwrap().id());
         assert_eq!(derived.verify(&derived.sign(b"")), Some(Vec::new()));
         assert!(!format!("{derived:?}{:?}", ring(&['q'])).contains("qqq"));
+    }
+
+    // Issue 23
+    #[test]
+    fn a_mark_recognises_a_payload_and_hides_it() {
+        let (mine, other) = (ring(&['a']), ring(&['b']));
+        let mark = mine.mark(b"192.0.2.7");
+        assert_eq!(mark, ring(&['a', 'b']).mark(b"192.0.2.7"), "the first secret marks");
+        assert_eq!(mark.len(), 8 + 1 + 32);
+        assert_ne!(mark, mine.mark(b"192.0.2.8"));
+        assert_ne!(mark, other.mark(b"192.0.2.7"));
+        let hidden = BASE64_URL_SAFE_NO_PAD.encode(b"192.0.2.7");
+        assert!(!mark.contains("192.0.2.7") && !mark.contains(&hidden) && !mark.contains(&hex(b"192.0.2.7")));
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! The rows of API keys in D1. A row has the digest of its key, never the key.
 
-use bindings::d1::{database, number, rows, text};
+use bindings::d1::{batch, database, number, rows, text};
 use serde::Deserialize;
 use wire::protocol::{KeySummary, hex};
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, Result};
 
 use super::{ApiKey, KeyRow};
+use crate::audit::store::Where;
+use crate::audit::{self, Deed};
 use crate::auth::scope::Scopes;
 
 /// The most keys of a tenant that open something, and the most beside them that ended: one page lists both together.
@@ -86,8 +88,9 @@ pub async fn purge(env: &Env, tenant: &str, now: u64) -> Result<()> {
 }
 
 /// Stores a key if there is room and the key that mints it is live. Another isolate may have revoked that one a moment ago,
-/// unnoticed here; the new key would outlive it.
-pub async fn insert(env: &Env, tenant: &str, key: &ApiKey, summary: &KeySummary) -> Result<bool> {
+/// unnoticed here; the new key would outlive it. A key that is stored has its row in the audit log.
+pub async fn insert(env: &Env, key: &ApiKey, summary: &KeySummary, deed: &Deed<'_>) -> Result<bool> {
+    const STORED: &str = "EXISTS (SELECT 1 FROM api_keys WHERE prefix = ?9 AND hash = ?10)";
     let query = format!(
         "INSERT INTO api_keys (prefix, hash, tenant, user_id, name, scopes, created_at, created_by, expires_at) \
         SELECT ?3, ?4, ?1, ?5, ?6, ?7, ?2, ?8, ?9 \
@@ -96,7 +99,7 @@ pub async fn insert(env: &Env, tenant: &str, key: &ApiKey, summary: &KeySummary)
         RETURNING prefix"
     );
     let values = [
-        text(tenant),
+        text(&deed.owner.tenant),
         number(summary.created_at),
         text(&summary.prefix),
         text(&hex(&key.digest())),
@@ -107,7 +110,13 @@ pub async fn insert(env: &Env, tenant: &str, key: &ApiKey, summary: &KeySummary)
         summary.expires_at.map_or(JsValue::NULL, number),
         JsValue::from(MAX_KEYS),
     ];
-    has_prefix(env, &query, &values).await
+    let stored = Where { condition: STORED, values: vec![text(&summary.prefix), text(&hex(&key.digest()))] };
+    let statements = vec![
+        database(env)?.prepare(query).bind(&values)?,
+        audit::store::row_where(env, deed, summary.created_at, stored)?,
+    ];
+    let results = batch(env, statements).await?;
+    Ok(results.first().map(rows).transpose()?.is_some_and(|stored| stored != "[]"))
 }
 
 /// Whether a key still opens something.
@@ -122,8 +131,10 @@ async fn has_prefix(env: &Env, query: &str, values: &[JsValue]) -> Result<bool> 
 }
 
 /// Revokes a key and all keys that it minted, directly or through others. Returns the `user_id` of each; none where the
-/// tenant has no such key.
-pub async fn revoke(env: &Env, tenant: &str, prefix: &str, now: u64) -> Result<Vec<String>> {
+/// tenant has no such key. The audit log has the first revocation.
+pub async fn revoke(env: &Env, deed: &Deed<'_>, now: u64) -> Result<Vec<String>> {
+    const FIRST: &str =
+        "EXISTS (SELECT 1 FROM api_keys WHERE tenant = ?1 AND prefix = ?4 AND revoked_at IS NULL)";
     const QUERY: &str = "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?3) \
         WHERE tenant = ?1 AND prefix IN (WITH RECURSIVE came(prefix) AS (SELECT ?2 UNION \
             SELECT made.prefix FROM api_keys made JOIN came ON made.created_by = came.prefix WHERE made.tenant = ?1) \
@@ -132,8 +143,13 @@ pub async fn revoke(env: &Env, tenant: &str, prefix: &str, now: u64) -> Result<V
     struct Revoked {
         user_id: String,
     }
-    let values = [text(tenant), text(prefix), number(now)];
-    let revoked = rows(&database(env)?.prepare(QUERY).bind(&values)?.all().await?)?;
+    let values = [text(&deed.owner.tenant), text(deed.target), number(now)];
+    let statements = vec![
+        audit::store::row_where(env, deed, now, Where { condition: FIRST, values: Vec::new() })?,
+        database(env)?.prepare(QUERY).bind(&values)?,
+    ];
+    let results = batch(env, statements).await?;
+    let revoked = results.last().map(rows).transpose()?.unwrap_or_else(|| "[]".to_owned());
     let revoked: Vec<Revoked> = wire::json::from_str(&revoked)?;
     Ok(revoked.into_iter().map(|Revoked { user_id }| user_id).collect())
 }

@@ -7,6 +7,8 @@ use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env, Result};
 
 use super::visitor_hash;
+use crate::audit::Deed;
+use crate::audit::store::{Where, row_where};
 use crate::auth::api_key;
 use crate::auth::session::{self, AnonymousSession};
 
@@ -74,22 +76,28 @@ pub async fn list(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<V
 }
 
 /// Ends the session with this id, of a user who is no visitor; false if they have none with it.
-pub async fn end(env: &Env, owner: &Owner, id: &str, now: u64) -> Result<bool> {
+pub async fn end(env: &Env, deed: &Deed<'_>, now: u64) -> Result<bool> {
+    let open = open_of(deed.owner);
+    let condition = format!("EXISTS (SELECT 1 {open} AND substr(s.hash, 1, 32) = ?4)");
     let query = format!(
-        "DELETE FROM sessions WHERE hash IN (SELECT s.hash {} AND substr(s.hash, 1, 32) = ?4) RETURNING hash",
-        open_of(owner)
+        "DELETE FROM sessions WHERE hash IN (SELECT s.hash {open} AND substr(s.hash, 1, 32) = ?4) RETURNING hash"
     );
-    let [tenant, user, now] = of_user(owner, now);
-    let ended = database(env)?.prepare(query).bind(&[tenant, user, now, text(id)])?.all().await?;
-    Ok(rows(&ended)? != "[]")
+    let row = row_where(env, deed, now, Where { condition: &condition, values: Vec::new() })?;
+    let [tenant, user, now] = of_user(deed.owner, now);
+    let end = database(env)?.prepare(query).bind(&[tenant, user, now, text(deed.target)])?;
+    let results = batch(env, vec![row, end]).await?;
+    Ok(results.last().map(rows).transpose()?.is_some_and(|ended| ended != "[]"))
 }
 
 /// Ends all sessions of a user who is no visitor but the current one.
-pub async fn end_others(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<()> {
-    let query =
-        format!("DELETE FROM sessions WHERE hash IN (SELECT s.hash {} AND s.hash <> ?4)", open_of(owner));
-    let [tenant, user, now] = of_user(owner, now);
-    database(env)?.prepare(query).bind(&[tenant, user, now, text(current)])?.run().await.map(drop)
+pub async fn end_others(env: &Env, deed: &Deed<'_>, current: &str, now: u64) -> Result<()> {
+    let open = open_of(deed.owner);
+    let query = format!("DELETE FROM sessions WHERE hash IN (SELECT s.hash {open} AND s.hash <> ?4)");
+    let condition = format!("EXISTS (SELECT 1 {open} AND s.hash <> ?9)");
+    let row = row_where(env, deed, now, Where { condition: &condition, values: vec![text(current)] })?;
+    let [tenant, user, now] = of_user(deed.owner, now);
+    let end = database(env)?.prepare(query).bind(&[tenant, user, now, text(current)])?;
+    batch(env, vec![row, end]).await.map(drop)
 }
 
 /// Writes down that a signed-in user has come back, where that is news.
@@ -142,15 +150,16 @@ pub async fn renew_visitor(env: &Env, session: &AnonymousSession, now: u64) -> R
 }
 
 /// Ends a visitor's session. The row stays until the last cookie that may be out there is over: one that was renewed now.
-pub async fn end_visitor(env: &Env, session: &AnonymousSession, now: u64) -> Result<()> {
+/// The audit log has the first end.
+pub async fn end_visitor(env: &Env, deed: &Deed<'_>, session: &AnonymousSession, now: u64) -> Result<()> {
+    const FIRST: &str = "NOT EXISTS (SELECT 1 FROM sessions WHERE hash = ?9 AND revoked_at IS NOT NULL)";
     const QUERY: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, expires_at, revoked_at) \
         VALUES (?1, '', ?2, ?3, ?4, ?3) ON CONFLICT (hash) \
         DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at), expires_at = excluded.expires_at";
-    let owner = session.principal().owner;
-    let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
-    let values = [hash, user, number(now), number(session.expires_at)];
-    let end = database(env)?.prepare(QUERY).bind(&values)?;
-    batch(env, vec![over(env, now)?, end]).await.map(drop)
+    let (hash, user) = (text(&visitor_hash(&deed.owner.user)), text(&deed.owner.user_id()));
+    let row = row_where(env, deed, now, Where { condition: FIRST, values: vec![hash.clone()] })?;
+    let end = database(env)?.prepare(QUERY).bind(&[hash, user, number(now), number(session.expires_at)])?;
+    batch(env, vec![row, over(env, now)?, end]).await.map(drop)
 }
 
 /// Deletes the sessions that are over.

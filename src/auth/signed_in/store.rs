@@ -6,6 +6,8 @@ use worker::wasm_bindgen::JsValue;
 use worker::{Env, Result};
 
 use super::{MAX_SESSIONS, SessionToken};
+use crate::audit::store::Where;
+use crate::audit::{self, Deed};
 use crate::auth::api_key::KeyRow;
 use crate::auth::sessions;
 
@@ -39,7 +41,6 @@ pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>>
 /// A session that begins.
 pub struct NewSession<'a> {
     pub token: &'a SessionToken,
-    pub owner: &'a Owner,
     /// The prefix of its key; none where an identity provider has sent the user.
     pub prefix: Option<&'a str>,
     pub agent: &'a str,
@@ -48,13 +49,13 @@ pub struct NewSession<'a> {
 }
 
 /// Stores a session of a user. To make room it deletes the sessions that are over, and the oldest of the user beyond
-/// [`MAX_SESSIONS`].
-pub async fn insert(env: &Env, session: NewSession<'_>) -> Result<()> {
+/// [`MAX_SESSIONS`]. The deed is the sign-in of the user.
+pub async fn insert(env: &Env, deed: &Deed<'_>, session: NewSession<'_>) -> Result<()> {
     const INSERT: &str = "INSERT INTO sessions \
         (hash, key_prefix, created_at, seen_at, expires_at, agent, tenant, user_id) \
         VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)";
-    let NewSession { token, owner, prefix, agent, now, expires_at } = session;
-    let database = database(env)?;
+    let NewSession { token, prefix, agent, now, expires_at } = session;
+    let (database, owner) = (database(env)?, deed.owner);
     let (tenant, user) = (text(&owner.tenant), text(&owner.user_id()));
     let of_user = match prefix {
         // The key's row has its user.
@@ -72,14 +73,30 @@ pub async fn insert(env: &Env, session: NewSession<'_>) -> Result<()> {
         sessions::store::over(env, now)?,
         database.prepare(INSERT).bind(&[values.to_vec(), of_user.to_vec()].concat())?,
         database.prepare(surplus).bind(&[tenant, user, JsValue::from(MAX_SESSIONS)])?,
+        audit::store::row(env, deed, now)?,
     ];
     batch(env, statements).await.map(drop)
 }
 
-/// Ends a session.
-pub async fn delete(env: &Env, token: &SessionToken) -> Result<()> {
+/// The user of a session, if there is one.
+pub async fn owner(env: &Env, token: &SessionToken) -> Result<Option<Owner>> {
+    let found = find(env, token).await?.map(|row| match row {
+        SessionRow::OfKey(row) | SessionRow::OfProvider(row) => (row.tenant, row.user_id),
+    });
+    Ok(found.and_then(|(tenant, user_id)| {
+        let (issuer, user) = user_id.split_once(':')?;
+        Some(Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() })
+    }))
+}
+
+/// Ends a session. The deed, where somebody's session ends, is its end.
+pub async fn delete(env: &Env, token: &SessionToken, deed: Option<&Deed<'_>>, now: u64) -> Result<()> {
     const QUERY: &str = "DELETE FROM sessions WHERE hash = ?1";
-    database(env)?.prepare(QUERY).bind(&[hash(token)])?.run().await.map(drop)
+    const THERE: &str = "EXISTS (SELECT 1 FROM sessions WHERE hash = ?9)";
+    let there = || Where { condition: THERE, values: vec![hash(token)] };
+    let row = deed.map(|deed| audit::store::row_where(env, deed, now, there())).transpose()?;
+    let end = database(env)?.prepare(QUERY).bind(&[hash(token)])?;
+    batch(env, row.into_iter().chain([end]).collect()).await.map(drop)
 }
 
 fn hash(token: &SessionToken) -> JsValue {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use wire::protocol::{ErrorCode, Owner, ThreadCommand, ThreadEnvelope, hex};
+use wire::protocol::{AuditAction, ErrorCode, Owner, ThreadCommand, ThreadEnvelope, hex};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Date, Env, Result, console_error};
 
@@ -21,6 +21,8 @@ use crate::account::erasure::{
 };
 use crate::account::kinds::{self, Rows};
 use crate::account::store;
+use crate::audit::Deed;
+use crate::audit::store::{self as audit, Where};
 use crate::auth::session::{AnonymousSession, clear_cookie};
 use crate::auth::sessions::visitor_hash;
 use crate::call::{Answer, Call};
@@ -262,8 +264,20 @@ impl Erasing for Stored<'_> {
 
     async fn end(&mut self, job: &Job) -> Result<()> {
         self.requests += 1;
-        // The row of the job is the record of its end. Another record of it belongs into the same statement or batch.
-        self.write(job, store::END, vec![number(self.now())]).await
+        let (now, user_id) = (self.now(), job.owner.user_id());
+        let removed = json!(job.removed).to_string();
+        let deed = Deed {
+            owner: &job.owner,
+            action: AuditAction::DataErased,
+            target: &user_id,
+            detail: Some(&removed),
+            address: None,
+        };
+        // The row stands for the end: the driver that ends the job writes it, and no other.
+        let which = Where { condition: store::ENDS, values: vec![number(job.lease)] };
+        let entry = audit::row_where(self.env, &deed, now, which)?;
+        let end = self.statement(job, store::END, vec![number(now)])?;
+        batch(self.env, vec![entry, end]).await.map(drop)
     }
 
     fn requests(&self) -> u32 {
@@ -283,10 +297,14 @@ impl Stored<'_> {
     }
 
     async fn write(&self, job: &Job, sql: &str, more: Vec<JsValue>) -> Result<()> {
+        self.statement(job, sql, more)?.run().await.map(drop)
+    }
+
+    fn statement(&self, job: &Job, sql: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement> {
         let (stage, removed) = (serde_json::to_string(&job.stage)?, json!(job.removed).to_string());
         let values = [JsValue::NULL, number(job.lease), text(&stage), text(&removed)];
         let values: Vec<JsValue> = self.of_job(job).into_iter().chain(values).chain(more).collect();
-        database(self.env)?.prepare(sql).bind(&values)?.run().await.map(drop)
+        database(self.env)?.prepare(sql).bind(&values)
     }
 
     /// Has a thread's object delete all that it has. False where it had nothing.

@@ -7,7 +7,7 @@ use bindings::d1::{database, number, rows, text};
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use wire::protocol::{ErrorCode, Owner, Role, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{AuditAction, ErrorCode, Owner, Role, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
 use worker::{Bucket, Conditional, Env, Object, Range, Result};
 
@@ -20,14 +20,18 @@ use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
-use crate::routes::object;
+use crate::routes::{audit, object};
 
 /// The end of the text that stands for an image or a file in a message.
 const ATTACHED: &str = " kB]";
 
 /// Answers with a page.
 pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Failure> {
-    let place = Place::read(query::cursor(call.query()).as_deref())?;
+    let cursor = query::cursor(call.query());
+    let place = Place::read(cursor.as_deref())?;
+    if cursor.is_none() {
+        audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?;
+    }
     let mut source = Stored { env: &call.env, owner: &owner, now: call.now, requests: 0 };
     let page = page(&mut source, place).await?;
     let reply = Reply::bytes(200, "application/x-ndjson", page).with("cache-control", "no-store");

@@ -81,7 +81,8 @@ fn goes_on(
     // Somebody who dismissed a question is not asked it again at once.
     reply.state = state.as_str().filter(|_| !is_open).map(str::to_owned);
     let (turn_id, read, stop) = (Some(turn_id.to_string()), Some(0), false);
-    Asked::Of(thread_id, ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop })
+    let address = call.decides_from(&answers);
+    Asked::Of(thread_id, ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop, address })
 }
 
 /// A new turn.
@@ -165,7 +166,8 @@ pub async fn task(call: &Call, caller: Caller, request: &Request) -> Result<Answ
     let mut reply = reply(call, request, gives, AnswerForm::Now);
     reply.state = abilities.forms.then(String::new);
     let (turn_id, read) = (Some(place.turn.to_string()), Some(0));
-    let command = ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop };
+    let address = call.decides_from(&answers);
+    let command = ThreadCommand::Speak { dialect: of(reply), answers, turn_id, read, stop, address };
     let envelope = ThreadEnvelope { owner: caller.owner()?, thread_id: place.thread, command };
     let response = object::ask(&call.env, &envelope).await?;
     if response.ok() {

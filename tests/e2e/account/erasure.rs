@@ -5,7 +5,7 @@ use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_at, d1, eventually, places};
 use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
 
-use super::export::exported;
+use super::export::{exported, kinds_of};
 use super::{Planted, plant};
 
 const MAIN: &str = "ESPALIER_STATE_DIR";
@@ -192,8 +192,14 @@ async fn a_user_whom_a_token_names_is_refused_meanwhile_and_begins_anew() {
         (user_id["issuer"].as_str().expect("an issuer"), user_id["user"].as_str().expect("a user"));
     settle(CLOSED, &format!("{issuer}:{name}")).await;
     ended(&closed, &receipt).await;
+    // The audit log alone still knows the user: the exports before and now, and the one entry of the erasure.
     let (lines, _) = exported(&token).await;
-    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(kinds_of(&lines), ["export", "audit_entry", "audit_entry", "audit_entry"], "{lines:?}");
+    let actions: Vec<&str> = lines.iter().filter_map(|line| line["action"].as_str()).collect();
+    assert_eq!(actions, ["data_exported", "data_erased", "data_exported"]);
+    let removed: Value =
+        lines[2]["detail"].as_str().and_then(|json| serde_json::from_str(json).ok()).expect("numbers");
+    assert_eq!((&removed["threads"], &lines[2]["address"]), (&json!(1), &Value::Null));
     case.chat("Again").await;
     assert_eq!(token.threads().await.len(), 1);
 }

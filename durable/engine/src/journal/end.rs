@@ -64,6 +64,9 @@ pub enum CallRecord {
         /// The arguments in short, for a call that makes or runs a plan.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         detail: Option<String>,
+        /// Whether the policy or a hook refused it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        refused: bool,
     },
     /// Something that failed: `error_log`.
     Failure(FailureRecord),
@@ -74,7 +77,7 @@ wire::tagged!(CallRecord by "of" {
         id, provider, model, operation_type, #[serde(default)] profile, input_tokens, cached_tokens, output_tokens,
         #[serde(default)] cost_usd, #[serde(default)] first_byte_ms, duration_ms, #[serde(default)] retries, outcome,
     },
-    "tool" => Tool { id, tool_name, duration_ms, is_error, #[serde(default)] detail },
+    "tool" => Tool { id, tool_name, duration_ms, is_error, #[serde(default)] detail, #[serde(default)] refused },
     "failure" => Failure(_),
 });
 

@@ -52,6 +52,9 @@ pub struct ToolEnd {
     /// The change of the session that comes with the call's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<SessionChange>>,
+    /// Whether the policy or a hook refused the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
     #[serde(default)]
     pub duration_ms: u64,
 }

@@ -143,6 +143,7 @@ impl Record {
             duration_ms: end.duration_ms,
             is_error: end.is_error,
             detail: self.own.root_only(&pending.call.name).then(|| preview(&pending.call.arguments)),
+            refused: end.refused,
         });
     }
 

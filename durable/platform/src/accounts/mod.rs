@@ -120,6 +120,7 @@ pub async fn tell(env: &Env, clock: &Rc<dyn Clock>, outbox: &[Outgoing]) -> Resu
             | News::MessagesReplaced { .. }
             | News::PathChanged { .. }
             | News::PlanChanged { .. }
+            | News::Audited { .. }
             | News::Failed { .. } => {}
         }
     }

@@ -327,8 +327,8 @@ fn rows_for_d1_fit_after_any_turn() {
     let left = LeftUndone { name: Some(name.clone()), title: Some(name), begun: true };
     message.stop =
         Some(StopNote { left: vec![left; MAX_LEFT], ..StopNote::new("budget_exceeded", "Enough.") });
-    let stop = json_text(&message.stop).unwrap().unwrap().len();
-    let texts = [CONTENT_BYTES, parts_text(&message).unwrap().unwrap().len(), TREE_BYTES, MAX_BYTES, stop];
+    let (stop, parts) = (json_text(&message.stop).unwrap(), parts_text(&message).unwrap());
+    let texts = [CONTENT_BYTES, parts.unwrap().len(), TREE_BYTES, MAX_BYTES, stop.unwrap().len()];
     assert!(texts.iter().sum::<usize>() < LIMIT - 20_000, "a row of the object: {texts:?}");
     let tool = |n: usize| CallRecord::Tool {
         id: format!("call_0123456789abcdef_{n}"),
@@ -336,6 +336,7 @@ fn rows_for_d1_fit_after_any_turn() {
         duration_ms: 1,
         is_error: true,
         detail: None,
+        refused: true,
     };
     let model = |n: usize| CallRecord::Model {
         id: format!("model_{n}"),
@@ -369,13 +370,9 @@ fn rows_for_d1_fit_after_any_turn() {
     let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
     // The longest question that goes with the end of its turn.
-    let question = StoredMessage {
-        execution_tree: None,
-        parts: Vec::new(),
-        stop: None,
-        content: worst(CONTENT_BYTES / 6),
-        ..message.clone()
-    };
+    let content = worst(CONTENT_BYTES / 6);
+    let question =
+        StoredMessage { execution_tree: None, parts: Vec::new(), stop: None, content, ..message.clone() };
     let question = Some(Box::new(question));
     let outgoing = Outgoing::new(&owner, "thread", News::TurnEnded { thread, question, message, calls });
     assert!(serde_json::to_string(&outgoing).unwrap().len() < LIMIT, "a row of the outbox");

@@ -3,6 +3,7 @@
 //! Every statement is an upsert or a deletion that names tenant and user, so it may arrive late or twice. Each takes
 //! its rows as one JSON array, which keeps a batch of any size within D1's 100 bound parameters.
 
+mod audit;
 mod moves;
 mod present;
 mod telemetry;
@@ -12,6 +13,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+pub use self::audit::{Audited, MAX_REFUSED};
+use self::audit::{Deeds, INSERT_AUDIT};
 use self::moves::Moves;
 pub use self::present::Present;
 pub use self::telemetry::first_id;
@@ -81,6 +84,10 @@ pub enum News {
         failure: FailureRecord,
         created_at: u64,
     },
+    /// A deed for the audit log. It outlives the thread.
+    Audited {
+        audited: Audited,
+    },
     ThreadDeleted {
         /// The folder of its files.
         #[serde(default)]
@@ -112,6 +119,7 @@ wire::tagged!(News by "kind" {
     "plan_changed" => PlanChanged { turn_id, plan, updated_at },
     "spent" => Spent { calls },
     "failed" => Failed { failure, created_at },
+    "audited" => Audited { audited },
     "thread_deleted" => ThreadDeleted { #[serde(default)] workspace_root, #[serde(default)] records_root },
 });
 
@@ -171,7 +179,10 @@ impl Outgoing {
     /// The part of it that D1 hears of a thread that stands in no list.
     pub fn unlisted(self) -> Option<Self> {
         match self.news {
-            News::Failed { .. } | News::ThreadDeleted { .. } | News::PathChanged { .. } => Some(self),
+            News::Failed { .. }
+            | News::ThreadDeleted { .. }
+            | News::PathChanged { .. }
+            | News::Audited { .. } => Some(self),
             _ => self.without_content(),
         }
     }
@@ -183,6 +194,7 @@ impl Outgoing {
                 let news = News::Spent { calls: calls.without_content() };
                 Some(Outgoing { news, ..self })
             }
+            News::Audited { .. } => Some(self),
             News::TurnStarted { .. }
             | News::Renamed { .. }
             | News::MessagesReplaced { .. }
@@ -259,7 +271,7 @@ DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->
 pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     // A thread once, with its last title: a turn that ends soon tells of its thread twice in one batch.
     let mut threads = BTreeMap::new();
-    let (mut messages, mut plans) = (Vec::new(), Vec::new());
+    let (mut messages, mut plans, mut deeds) = (Vec::new(), Vec::new(), Deeds::default());
     let mut rows = CallRows::default();
     let (mut moves, mut deleted) = (Moves::default(), Vec::new());
     for out in outbox {
@@ -278,17 +290,18 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
         match news {
             News::MessagesReplaced { .. } | News::PathChanged { .. } => moves.add(out),
             News::ThreadDeleted { .. } => deleted.push((tenant, user_id, thread_id)),
+            News::Audited { audited } => deeds.add(out, audited),
             News::Failed { failure, created_at } => {
                 rows.add_failure(out, failure, *created_at);
             }
             News::PlanChanged { turn_id, plan, updated_at } => {
                 plans.push(plan_row(out, turn_id, plan, *updated_at)?);
             }
-            News::TurnStarted { .. } | News::TurnEnded { .. } | News::Renamed { .. } | News::Spent { .. } => {
+            News::TurnEnded { calls, .. } | News::Spent { calls } => {
+                rows.add(out, calls);
+                deeds.add_refused(out, calls);
             }
-        }
-        if let News::TurnEnded { calls, .. } | News::Spent { calls } = news {
-            rows.add(out, calls);
+            News::TurnStarted { .. } | News::Renamed { .. } => {}
         }
     }
     let mut all = Vec::new();
@@ -303,6 +316,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);
     add(INSERT_TOOL_USAGE, json_rows(&rows.tool_usage)?);
     add(INSERT_ERROR_LOG, json_rows(&rows.failures)?);
+    add(INSERT_AUDIT, json_rows(&deeds.0)?);
     add(UPSERT_PLANS, json_rows(&plans)?);
     for (sql, rows) in moves.statements()? {
         add(sql, rows);

@@ -1,3 +1,4 @@
+mod audit;
 mod journal;
 mod moves;
 mod outgoing;

@@ -243,6 +243,9 @@ pub enum ThreadCommand {
         /// Stop the turn first, if it has not ended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         stop: bool,
+        /// The HMAC of the client's address, for the audit log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<String>,
     },
     Detail,
     Messages {
@@ -269,6 +272,9 @@ pub enum ThreadCommand {
         decision: Decision,
         /// The answer to a form.
         content: Option<Map<String, Value>>,
+        /// The HMAC of the client's address, for the audit log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<String>,
     },
     /// List the tools that a person allowed for the whole thread.
     Approvals,
@@ -354,20 +360,24 @@ pub enum ThreadCommand {
     },
     /// End the session that is open.
     EndSession,
-    Delete,
+    Delete {
+        /// The HMAC of the client's address, for the audit log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        address: Option<String>,
+    },
     /// Delete the thread with all that D1 has not heard of it, its usage as well: its owner's data is erased.
     Erase,
 }
 
 crate::tagged!(ThreadCommand by "do" {
     "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, #[serde(default)] unlisted },
-    "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop },
+    "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop, #[serde(default)] address },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },
     "stream" => Stream { after },
     "cancel" => Cancel,
     "tool_result" => ToolResult { tool_call_id, content, is_error },
-    "approval" => Approval { approval_id, decision, content },
+    "approval" => Approval { approval_id, decision, content, #[serde(default)] address },
     "approvals" => Approvals,
     "withdraw_approval" => WithdrawApproval { tool },
     "hooks" => Hooks,
@@ -390,6 +400,6 @@ crate::tagged!(ThreadCommand by "do" {
     "start_session" => StartSession { session_id, workflow, goal, visitor },
     "continue_session" => ContinueSession { session_id, workflow_id, ended },
     "end_session" => EndSession,
-    "delete" => Delete,
+    "delete" => Delete { #[serde(default)] address },
     "erase" => Erase,
 });

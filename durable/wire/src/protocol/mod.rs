@@ -2,6 +2,7 @@
 //! request.
 
 mod agent;
+mod audit;
 mod change;
 mod command;
 mod content;
@@ -27,6 +28,7 @@ mod words;
 mod workflow;
 
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
+pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
 pub use command::{
     ANONYMOUS, FOLDERS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex,

@@ -60,7 +60,7 @@ impl<'a> Round<'a> {
                     }
                 }
                 Err(refusal) => {
-                    let end = self.failed(refusal);
+                    let end = self.unstarted(call, &key, refusal);
                     // A turn without room for the refusal itself ends here.
                     if let Err(exceeded) = reservation.result(end.content.len()) {
                         return turn.exceed(exceeded);
@@ -77,6 +77,23 @@ impl<'a> Round<'a> {
             reservation.commit(commit)?;
         }
         Ok(admitted)
+    }
+
+    /// The end of a call that does not start.
+    fn unstarted(&self, call: &ToolCall, key: &str, refusal: String) -> ToolEnd {
+        ToolEnd { refused: self.is_refused(call, key), ..self.failed(refusal) }
+    }
+
+    /// Whether the policy or a hook refuses a call. Other refusals, such as those of the depth, are no matter of what is
+    /// allowed.
+    fn is_refused(&self, call: &ToolCall, key: &str) -> bool {
+        let is_offered = || self.offered(call).is_some();
+        !self.level.only_speaks() && (!is_offered() || self.turn.record.borrow().hooks.blocks(key).is_some())
+    }
+
+    /// The tool of a call, where the level was given it and the policy allows it.
+    fn offered(&self, call: &ToolCall) -> Option<&Rc<ToolSpec>> {
+        self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec))
     }
 
     /// The tool of a call that may start, or run again where a lost run `started` it; else its refusal.
@@ -122,8 +139,7 @@ impl<'a> Round<'a> {
         if self.level.only_speaks() {
             return Err("no tool can be called any more: say in words what came of it".to_owned());
         }
-        let found = self.level.belt.find(&call.name).filter(|spec| self.turn.spec.policy.allows(spec));
-        let spec = found.ok_or_else(|| self.level.belt.refusal(&call.name))?;
+        let spec = self.offered(call).ok_or_else(|| self.level.belt.refusal(&call.name))?;
         let limit = self.turn.spec.limits.depth;
         let levels = self.turn.facts().levels(&call.name);
         // A hook's level may stand below the deepest one. It calls nothing that has levels.

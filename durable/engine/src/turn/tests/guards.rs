@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::journal::CallRecord;
 use crate::profiles::Limits;
 use crate::testing::*;
 use crate::toolbelt::PermissionClass;
@@ -59,6 +60,14 @@ fn policy_holds_again_when_a_tool_is_called() {
     assert_eq!(*case.tools.ran.borrow(), ["echo {}", "echo {}"]);
     let refused = |line: &&String| line.contains("is not available; the tools here are");
     assert_eq!(case.lines().iter().filter(refused).count(), 3);
+    let calls = case.end().calls;
+    let in_log = calls.iter().filter_map(|row| match row {
+        CallRecord::Tool { tool_name, refused: true, .. } => Some(tool_name.as_str()),
+        _ => None,
+    });
+    let mut in_log: Vec<_> = in_log.collect();
+    in_log.sort_unstable();
+    assert_eq!(in_log, ["secret", "secret", "write"], "the audit log hears of these alone");
 
     let mut opted_in = Case::new(script(&[(
         "go",

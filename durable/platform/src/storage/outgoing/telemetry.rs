@@ -97,7 +97,7 @@ impl CallRows {
                     outcome,
                     calls.created_at,
                 ])),
-                CallRecord::Tool { id, tool_name, duration_ms, is_error, detail } => {
+                CallRecord::Tool { id, tool_name, duration_ms, is_error, detail, .. } => {
                     self.tool_usage.push(json!([
                         out.tenant,
                         out.user_id,

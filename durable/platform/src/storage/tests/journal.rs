@@ -95,6 +95,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         created_at: 8,
     };
     let tool_end = ToolEnd {
+        refused: false,
         agents: Vec::new(),
         session: None,
         content: "c".to_owned(),

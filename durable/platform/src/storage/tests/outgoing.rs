@@ -39,6 +39,7 @@ pub(super) fn outbox() -> Vec<Outgoing> {
         duration_ms: 3,
         is_error: true,
         detail: Some("detail".to_owned()),
+        refused: false,
     };
     let calls = Calls {
         turn_id: "turn".to_owned(),
@@ -368,6 +369,7 @@ fn a_turn_is_annotated_with_its_execution_mode() {
         duration_ms: 3,
         is_error: false,
         detail: Some("objective".to_owned()),
+        refused: false,
     };
     let calls = Calls {
         turn_id: "turn".to_owned(),

@@ -36,7 +36,7 @@ fn spoken(follows: Option<Uuid>) -> ThreadCommand {
 fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u64>) -> ThreadCommand {
     let answer = |decision| GivenAnswer { id: "a".into(), decision, content: "{}".into(), is_error: true };
     let answers = decisions.iter().copied().map(answer).collect();
-    ThreadCommand::Speak { dialect: Dialect::AiSdk, answers, turn_id, read, stop: false }
+    ThreadCommand::Speak { dialect: Dialect::AiSdk, answers, turn_id, read, stop: false, address: None }
 }
 
 /// A client of OpenAI's brings its conversation.
@@ -62,7 +62,7 @@ fn stop() -> ThreadCommand {
     let (api, form) = (OpenAiApi::Responses, AnswerForm::Now);
     let how = OpenAi { api, form, usage: false, background: true, segment: 2, after: Some(7) };
     let (answers, turn_id, read) = (Vec::new(), Some("t".to_owned()), Some(0));
-    ThreadCommand::Speak { dialect: Dialect::OpenAi(how), answers, turn_id, read, stop: true }
+    ThreadCommand::Speak { dialect: Dialect::OpenAi(how), answers, turn_id, read, stop: true, address: None }
 }
 
 /// A request with everything that a client may send, the names that old clients use included.
@@ -101,6 +101,7 @@ fn dump() -> AgentDump {
     AgentDump::parse(dump.to_string().as_bytes()).unwrap()
 }
 
+// Long: an entry for each command.
 #[test]
 fn every_command_is_read_as_it_was_sent() {
     let commands = [
@@ -124,11 +125,13 @@ fn every_command_is_read_as_it_was_sent() {
             approval_id: "a".into(),
             decision: Decision::ApproveForThread,
             content: None,
+            address: Some("k.mac".into()),
         },
         ThreadCommand::Approval {
             approval_id: "a".into(),
             decision: Decision::Approve,
             content: Some([("q".to_owned(), serde_json::json!({"n": 1}))].into_iter().collect()),
+            address: None,
         },
         ThreadCommand::Rename { title: "t".into() },
         ThreadCommand::Hooks,
@@ -154,7 +157,8 @@ fn every_command_is_read_as_it_was_sent() {
             ended: Box::new(ended()),
         },
         ThreadCommand::EndSession,
-        ThreadCommand::Delete,
+        ThreadCommand::Delete { address: None },
+        ThreadCommand::Delete { address: Some("k.mac".into()) },
         ThreadCommand::Erase,
     ];
     for command in commands {

@@ -1,0 +1,65 @@
+//! The rows of the audit log in D1.
+
+use bindings::d1::{database, number, rows, text};
+use wire::protocol::AuditEntry;
+use worker::wasm_bindgen::JsValue;
+use worker::{D1PreparedStatement, Env, Result};
+
+use super::Deed;
+use crate::ids::uuid_v7;
+
+/// A condition under which a deed gets its row, with the values of its parameters from `?9` on. Before them stand those of
+/// the deed: tenant, user, time and target are `?1` to `?4`.
+pub struct Where<'a> {
+    pub condition: &'a str,
+    pub values: Vec<JsValue>,
+}
+
+/// The statement that writes a deed. It belongs into the batch of the deed.
+pub fn row(env: &Env, deed: &Deed<'_>, now: u64) -> Result<D1PreparedStatement> {
+    row_where(env, deed, now, Where { condition: "true", values: Vec::new() })
+}
+
+/// The statement that writes a deed where a condition holds.
+pub fn row_where(env: &Env, deed: &Deed<'_>, now: u64, which: Where<'_>) -> Result<D1PreparedStatement> {
+    let query = format!(
+        "INSERT INTO audit (tenant, created_at, id, user_id, action, target, detail, address) \
+        SELECT ?1, ?3, ?5, ?2, ?6, ?4, ?7, ?8 WHERE {}",
+        which.condition
+    );
+    let id = uuid_v7(now).map_err(|error| worker::Error::RustError(error.to_string()))?;
+    let maybe = |value: Option<&str>| value.map_or(JsValue::NULL, text);
+    let mut values = vec![
+        text(&deed.owner.tenant),
+        text(&deed.owner.user_id()),
+        number(now),
+        text(deed.target),
+        text(&id.to_string()),
+        text(deed.action.as_str()),
+        maybe(deed.detail),
+        maybe(deed.address),
+    ];
+    values.extend(which.values);
+    database(env)?.prepare(query).bind(&values)
+}
+
+/// The log of a tenant after a place, newest first.
+pub async fn list(
+    env: &Env,
+    tenant: &str,
+    after: Option<(u64, &str)>,
+    limit: u32,
+) -> Result<Vec<AuditEntry>> {
+    let mut values = vec![text(tenant), JsValue::from(limit)];
+    let mut beyond = "";
+    if let Some((at, id)) = after {
+        beyond = "AND (created_at, id) < (?3, ?4)";
+        values.extend([number(at), text(id)]);
+    }
+    let query = format!(
+        "SELECT id, created_at, user_id, action, target, detail, address FROM audit WHERE tenant = ?1 {beyond} \
+        ORDER BY created_at DESC, id DESC LIMIT ?2"
+    );
+    let listed = rows(&database(env)?.prepare(query).bind(&values)?.all().await?)?;
+    Ok(wire::json::from_str(&listed)?)
+}
