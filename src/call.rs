@@ -150,6 +150,16 @@ pub enum Answer {
     Warned(Response, String),
 }
 
+impl Answer {
+    /// Whether the request succeeded.
+    pub fn is_ok(&self) -> bool {
+        match self {
+            Answer::Ours(reply) => reply.status < 400,
+            Answer::Object(response) | Answer::Warned(response, _) => response.ok(),
+        }
+    }
+}
+
 impl From<Reply> for Answer {
     fn from(reply: Reply) -> Self {
         Answer::Ours(reply)

@@ -13,6 +13,7 @@ use providers::config::{Configuration, Roles};
 use serde::Serialize;
 use wire::model::ModelChoice;
 
+use crate::retention::Retention;
 use crate::settings::Settings;
 
 /// Which of the service's bindings the deployment has.
@@ -66,6 +67,7 @@ impl Health {
         problems.extend(tokens.as_ref().err().cloned());
         problems.extend(limits::tool_rules(&var).err());
         problems.extend(limits::hooks(&var).err());
+        problems.extend(Retention::parse(var("RETENTION").as_deref()).err());
         problems.extend(ToolUsers::from_env(&var).err());
         problems.extend(features::problems(&features::Configuration {
             var: &var,

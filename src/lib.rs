@@ -21,6 +21,7 @@ pub mod paths;
 pub mod problem;
 pub mod query;
 pub mod reply;
+pub mod retention;
 pub mod router;
 pub mod settings;
 pub mod turn_state;

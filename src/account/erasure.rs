@@ -19,7 +19,7 @@ pub const SETTLE_MS: u64 = 90_000;
 pub const LEASE_MS: u64 = 120_000;
 /// A driver begins no step in the last part of its lease: the longest step, a thread whose turn has to be stopped, takes
 /// less.
-const MARGIN_MS: u64 = 45_000;
+pub const MARGIN_MS: u64 = 45_000;
 /// The wait after a step that failed. It doubles up to the longest.
 const FIRST_WAIT_MS: u64 = 2_000;
 const LONGEST_WAIT_MS: u64 = 600_000;
@@ -60,11 +60,15 @@ pub struct Stage {
     /// The id after which the part goes on.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub after: String,
+    /// Whether the retention began the job, because the user has not come for long. The audit log has the deeds of
+    /// persons, and so no entry for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub expired: bool,
 }
 
 impl Stage {
     fn part(&self, part: Part, at: usize) -> Self {
-        Stage { sweep: self.sweep, part, at, after: String::new() }
+        Stage { part, at, after: String::new(), ..self.clone() }
     }
 
     fn after(&self, after: String) -> Self {
@@ -72,8 +76,13 @@ impl Stage {
     }
 
     /// The beginning of the second sweep.
-    fn again() -> Self {
-        Stage { sweep: 1, ..Stage::default() }
+    fn again(&self) -> Self {
+        Stage { sweep: 1, expired: self.expired, ..Stage::default() }
+    }
+
+    /// The beginning of a job for a user whose last credential is over: one sweep is enough.
+    pub fn of_expired() -> Self {
+        Stage { sweep: 1, expired: true, ..Stage::default() }
     }
 }
 
@@ -138,7 +147,7 @@ pub async fn drive<E: Erasing>(port: &mut E, job: &mut Job) -> Result<Driven, E:
     loop {
         let (now, is_second) = (port.now(), job.stage.sweep > 0);
         let spent = port.requests() + STEP_REQUESTS > DRIVE_REQUESTS || now + MARGIN_MS > job.lease_until;
-        if is_second && job.stage == Stage::again() && now < settled_at {
+        if is_second && job.stage == job.stage.again() && now < settled_at {
             port.save(job, settled_at).await?;
             return Ok(Driven::Later(settled_at));
         }
@@ -152,7 +161,7 @@ pub async fn drive<E: Erasing>(port: &mut E, job: &mut Job) -> Result<Driven, E:
                 port.end(job).await?;
                 return Ok(Driven::Done);
             }
-            Ok(None) => (job.stage, job.failures) = (Stage::again(), 0),
+            Ok(None) => (job.stage, job.failures) = (job.stage.again(), 0),
             Err(error) => {
                 job.failures = job.failures.saturating_add(1);
                 port.save(job, now + wait_ms(job.failures)).await?;
@@ -163,7 +172,7 @@ pub async fn drive<E: Erasing>(port: &mut E, job: &mut Job) -> Result<Driven, E:
 }
 
 /// The wait after so many failures in a row.
-fn wait_ms(failures: u32) -> u64 {
+pub fn wait_ms(failures: u32) -> u64 {
     FIRST_WAIT_MS.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_WAIT_MS)
 }
 

@@ -318,6 +318,7 @@ pub const TABLES: &[Table] = &[
         name: "erasures",
         whose: Whose::Nobodys("the row tells that all data of a user is gone, and goes after 30 days"),
     },
+    Table { name: "retention_runs", whose: Whose::Nobodys("a run of the retention has numbers alone") },
 ];
 
 /// The rows of most tables: they name their owner.

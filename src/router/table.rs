@@ -58,6 +58,11 @@ impl Row {
         let takes_none = matches!(self.body, Body::Nothing);
         self.method == Method::Post && takes_none && self.access.needs_known_origin()
     }
+
+    /// Whether it changes data of the caller.
+    pub fn writes(&self) -> bool {
+        self.method != Method::Get && matches!(self.access, Needs(Write))
+    }
 }
 
 /// Makes [`Route`] and [`TABLE`] of rows: `/// comment`, `Method "path" => Route(parameters), access, body;`. The comment

@@ -29,6 +29,7 @@ mod openapi;
 mod projects;
 #[cfg(feature = "records")]
 mod records;
+mod retention;
 mod session;
 mod sessions;
 mod threads;
@@ -57,10 +58,22 @@ use crate::problem::Failure;
 use crate::query;
 use crate::router::{Route, Row};
 
-/// Carries on the work that no request waits for.
+/// How often a visit of the cron trigger repeats a drive, where the plan allows more than the 50 requests of the free one.
+/// The paid plan allows 10 000: <https://developers.cloudflare.com/workers/platform/limits/#subrequests>.
+const DRIVES: u32 = 20;
+
+/// Carries on the work that no request waits for: the erasures of users, then the retention with what is left of the
+/// requests.
 pub async fn carry_on(env: &Env) {
-    if let Err(error) = account::erasure::drive(env, DRIVE_REQUESTS).await {
-        console_error!("erasing a user's data: {error}");
+    let is_free = env.var("PROFILE").is_ok_and(|profile| profile.to_string() == "free");
+    for _ in 0..if is_free { 1 } else { DRIVES } {
+        let erased = account::erasure::drive(env, DRIVE_REQUESTS).await;
+        let left = erased.inspect_err(|error| console_error!("erasing a user's data: {error}")).unwrap_or(0);
+        let retained = retention::drive(env, left).await;
+        let is_idle = retained.inspect_err(|error| console_error!("deleting what is too old: {error}"));
+        if is_idle.unwrap_or(true) {
+            return;
+        }
     }
 }
 
@@ -74,10 +87,17 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) 
     }
     let caller = credentials::admit(call, row).await?;
     let mut body = call.body(row.body).await?;
-    if let (Some(target), Some(owner)) = (deletion(row, path), caller.who()) {
+    let writer = caller.who().filter(|_| row.writes()).cloned();
+    if let (Some(target), Some(owner)) = (deletion(row, path), &writer) {
         audit::record(call, owner, AuditAction::DataDeleted, &target).await?;
     }
-    answering(call, caller, &mut body, route)?.await
+    let answer = answering(call, caller, &mut body, route)?.await?;
+    if let Some(owner) = &writer
+        && answer.is_ok()
+    {
+        sessions::stored(call, owner);
+    }
+    Ok(answer)
 }
 
 /// Calls the function of a route. The routes of a feature have their arms in the feature's file. Each future is boxed: the

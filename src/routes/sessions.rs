@@ -99,6 +99,14 @@ pub async fn begin_turn(call: &Call, envelope: &ThreadEnvelope) -> Result<Respon
     Ok(response)
 }
 
+/// Gives a visitor's session its row once it has stored something, without a turn too: the retention finds visitors by
+/// their rows.
+pub fn stored(call: &Call, owner: &Owner) {
+    if let Some(user) = visitor_of(owner) {
+        keep(call, user);
+    }
+}
+
 fn keep(call: &Call, user: Uuid) {
     let hash = visitor_hash(&user.to_string());
     if !credentials::is_first_turn(&hash) {

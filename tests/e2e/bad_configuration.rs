@@ -23,6 +23,7 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
         "LIMITS",
         "SUMMARIES",
         "HOOKS",
+        "RETENTION",
         "MCP_SERVERS",
         "FETCH_ALLOW",
         "BRAVE_API_KEY",

@@ -57,6 +57,7 @@ mod queue;
 mod quotas;
 #[cfg(feature = "records")]
 mod records;
+mod retention;
 mod session_list;
 mod sign_in;
 mod silent_readers;

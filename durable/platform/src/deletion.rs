@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use serde::Serialize;
 use uuid::Uuid;
 use worker::Response;
 
@@ -11,7 +12,8 @@ use crate::storage::thread::ThreadMeta;
 use engine::journal::TurnStop;
 use wire::protocol::{ApiError, AuditAction, Owner};
 
-use super::respond::no_content;
+use super::idle::Use;
+use super::respond::{json_response, no_content};
 use super::revive::OpenTurn;
 use super::thread::Thread;
 
@@ -40,6 +42,12 @@ impl DeletedBy {
     }
 }
 
+/// The answer for a thread that is in use.
+#[derive(Serialize)]
+struct Kept {
+    kept: bool,
+}
+
 impl Thread {
     /// Deletes the thread for the erasure of its owner's data. A thread that was deleted before may still have usage that
     /// D1 has not heard of.
@@ -48,6 +56,27 @@ impl Thread {
             self.store.transaction(|| self.store.forget_spent())?;
         }
         self.delete(owner, DeletedBy::Erasure).await
+    }
+
+    /// Deletes the thread if nobody has used it since a time. D1 may lag behind, so the object decides, and not the
+    /// row by which the thread was found.
+    pub async fn delete_unused(
+        self: &Rc<Self>,
+        owner: &Owner,
+        unused_since: u64,
+    ) -> Result<Response, ApiError> {
+        let thread = self.existing(owner)?;
+        let used = Use { has_open_turn: self.store.open_turn()?.is_some(), at: self.used_at(&thread)? };
+        if !used.is_over(unused_since) {
+            return json_response(&Kept { kept: true });
+        }
+        self.delete(owner, DeletedBy::Service).await
+    }
+
+    /// When somebody last used a thread: its newest message, or the newest step of its workflow session.
+    fn used_at(&self, thread: &ThreadMeta) -> Result<u64, StoreError> {
+        let message = self.store.newest_message()?.map_or(thread.created_at, |(_, at)| at);
+        Ok(self.store.session()?.map_or(message, |session| session.updated_at.max(message)))
     }
 
     /// Deletes the thread for ever. It deletes the rows and fences the runs, the outbox says only that the thread was

@@ -9,6 +9,7 @@ pub mod attempts;
 pub mod deployment;
 pub mod drain;
 pub mod headers;
+pub mod idle;
 pub mod limits;
 pub mod live;
 pub mod model;

@@ -137,5 +137,6 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::EndSession => thread.end_session(&owner).await,
         ThreadCommand::Delete { address } => thread.delete(&owner, DeletedBy::Person { address }).await,
         ThreadCommand::Erase => thread.erase_all(&owner).await,
+        ThreadCommand::Expire { unused_since } => thread.delete_unused(&owner, unused_since).await,
     }
 }

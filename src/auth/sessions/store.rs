@@ -162,7 +162,10 @@ pub async fn end_visitor(env: &Env, deed: &Deed<'_>, session: &AnonymousSession,
     batch(env, vec![row, over(env, now)?, end]).await.map(drop)
 }
 
-/// Deletes the sessions that are over.
+/// Deletes the sessions that are over. Those of visitors stay until the retention has begun to erase the visitor's data:
+/// no other row tells when they were last seen.
 pub fn over(env: &Env, now: u64) -> Result<D1PreparedStatement> {
-    database(env)?.prepare("DELETE FROM sessions WHERE expires_at <= ?1").bind(&[number(now)])
+    const QUERY: &str =
+        "DELETE FROM sessions WHERE expires_at <= ?1 AND (user_id IS NULL OR tenant IS NOT NULL)";
+    database(env)?.prepare(QUERY).bind(&[number(now)])
 }

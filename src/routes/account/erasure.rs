@@ -79,17 +79,20 @@ pub fn go_on(call: &Call) {
     });
 }
 
-/// Drives the open jobs on, with at most so many requests, and forgets those that ended long ago.
-pub async fn drive(env: &Env, requests: u32) -> Result<()> {
+/// Drives the open jobs on, with at most so many requests, and forgets those that ended long ago. Tells how many requests
+/// are left.
+pub async fn drive(env: &Env, requests: u32) -> Result<u32> {
     let now = Date::now().as_millis();
     let forget = database(env)?.prepare(store::FORGET).bind(&[number(now.saturating_sub(KEPT_MS))])?;
     forget.run().await?;
     let mut left = requests.saturating_sub(1);
     while left > STEP_REQUESTS + 1 {
-        let Some(job) = take(env, store::TAKE, Date::now().as_millis(), None).await? else { return Ok(()) };
+        let Some(job) = take(env, store::TAKE, Date::now().as_millis(), None).await? else {
+            return Ok(left - 1);
+        };
         left = left.saturating_sub(1 + run(env, job, left - 1).await?);
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Whether the user's data is being erased.
@@ -275,9 +278,10 @@ impl Erasing for Stored<'_> {
         };
         // The row stands for the end: the driver that ends the job writes it, and no other.
         let which = Where { condition: store::ENDS, values: vec![number(job.lease)] };
-        let entry = audit::row_where(self.env, &deed, now, which)?;
+        let entry =
+            (!job.stage.expired).then(|| audit::row_where(self.env, &deed, now, which)).transpose()?;
         let end = self.statement(job, store::END, vec![number(now)])?;
-        batch(self.env, vec![entry, end]).await.map(drop)
+        batch(self.env, entry.into_iter().chain([end]).collect()).await.map(drop)
     }
 
     fn requests(&self) -> u32 {

@@ -367,6 +367,11 @@ pub enum ThreadCommand {
     },
     /// Delete the thread with all that D1 has not heard of it, its usage as well: its owner's data is erased.
     Erase,
+    /// Delete the thread, unless somebody used it after a time: the retention asks for it.
+    Expire {
+        /// In milliseconds since 1970.
+        unused_since: u64,
+    },
 }
 
 crate::tagged!(ThreadCommand by "do" {
@@ -402,4 +407,5 @@ crate::tagged!(ThreadCommand by "do" {
     "end_session" => EndSession,
     "delete" => Delete { #[serde(default)] address },
     "erase" => Erase,
+    "expire" => Expire { unused_since },
 });

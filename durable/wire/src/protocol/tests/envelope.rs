@@ -160,6 +160,7 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Delete { address: None },
         ThreadCommand::Delete { address: Some("k.mac".into()) },
         ThreadCommand::Erase,
+        ThreadCommand::Expire { unused_since: 7 },
     ];
     for command in commands {
         let envelope = envelope(command);

@@ -89,6 +89,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 "FETCH_ALLOW:localhost",
                 "SEARCH:brave",
                 "SUMMARIES:perhaps",
+                r#"RETENTION:{"anonymous":29}"#,
                 r#"HOOKS:[{"name":"guard","builtin":"none"}]"#,
             ];
             let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
@@ -135,6 +136,7 @@ fn provider(world: &World) -> Vec<String> {
         // Few enough for a test to reach it.
         "EVENT_TURNS:3".to_owned(),
         "RECORD_TURNS:3".to_owned(),
+        r#"RETENTION:{"threads":365}"#.to_owned(),
         // The rest of the web: the same server once more.
         format!("FETCH_ALLOW:{}", world.llm.trim_start_matches("http://")),
         format!("FETCH_RESOLVER:{}/dns-query", world.llm),

@@ -1,0 +1,249 @@
+//! How long data stays: the variable `RETENTION`, and the run that deletes what is older, as a job in D1. A run goes
+//! through its parts in steps. Each step deletes a bounded number of rows and may be repeated, and D1 has the stage after
+//! it, so a run that was killed at any moment goes on there. Pure: `routes::retention` has the port over D1 and the objects
+//! of threads.
+//!
+//! A visitor whose session was not seen for long is erased whole, by a job as a user's own (`account::erasure`).
+
+pub mod store;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wire::redact::json_problem;
+
+use crate::account::erasure::{LEASE_MS, MARGIN_MS, wait_ms};
+
+const DAY_MS: u64 = 86_400_000;
+/// From the beginning of a run to the beginning of the next one. The unit of `RETENTION` is a day.
+pub const EVERY_MS: u64 = DAY_MS;
+/// The most days of a limit: a hundred years.
+const MAX_DAYS: u32 = 36_500;
+/// The fewest days for visitors. A visitor's cookie is valid for thirty days from a renewal (`auth::session`), so before
+/// that they may still come back.
+const MIN_VISITOR_DAYS: u32 = 30;
+/// How long the row of a run stays: as long as the audit log does by default.
+pub const KEPT_MS: u64 = 400 * DAY_MS;
+/// The rows that one step reads, and so the most that it deletes. D1 ends a statement after 30 seconds:
+/// <https://developers.cloudflare.com/d1/platform/limits/>.
+pub const ROWS: u32 = 1_000;
+/// The visitors that one step looks up or begins to erase.
+pub const VISITORS: u32 = 100;
+/// The threads that one step asks, a request each.
+pub const THREADS: u32 = 15;
+/// The most requests of one step: its threads, the list of them, and the stage.
+pub const STEP_REQUESTS: u32 = THREADS + 2;
+/// The pages of an index that one step merges: a page has 4 KB at most, and each one that changes is a written row.
+pub const MERGED_PAGES: u32 = 200;
+/// The steps of merging in one run. A larger index goes on with the next run.
+const MERGES: usize = 100;
+
+/// How many days the kinds of data stay; without a number for ever.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// `llm_usage` and `tool_usage`.
+    pub usage: Option<u32>,
+    /// `error_log`.
+    pub errors: Option<u32>,
+    pub audit: Option<u32>,
+    /// All data of a visitor, from the time at which their session was last seen.
+    pub anonymous: Option<u32>,
+    /// A thread, from its last message.
+    pub threads: Option<u32>,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Retention { usage: Some(400), errors: Some(30), audit: Some(400), anonymous: Some(30), threads: None }
+    }
+}
+
+/// The variable: a member that is absent has its default, and null is for ever.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    #[serde(default, deserialize_with = "given")]
+    usage: Option<Option<u32>>,
+    #[serde(default, deserialize_with = "given")]
+    errors: Option<Option<u32>>,
+    #[serde(default, deserialize_with = "given")]
+    audit: Option<Option<u32>>,
+    #[serde(default, deserialize_with = "given")]
+    anonymous: Option<Option<u32>>,
+    #[serde(default, deserialize_with = "given")]
+    threads: Option<Option<u32>>,
+}
+
+/// A member that is there, null or not.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Option<u32>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}
+
+impl Retention {
+    /// Reads the variable `RETENTION`. Nothing is deleted where it is wrong; the error is for the operator.
+    pub fn parse(json: Option<&str>) -> Result<Self, String> {
+        let json = json.map(str::trim).filter(|json| !json.is_empty()).unwrap_or("{}");
+        let given: Given = wire::json::from_str(json)
+            .map_err(|error| format!("the variable RETENTION: {}", json_problem(&error)))?;
+        let or = Retention::default();
+        let days = |name: &str, given: Option<Option<u32>>, or: Option<u32>, least: u32| match given {
+            None => Ok(or),
+            Some(Some(days)) if days < least || days > MAX_DAYS => {
+                Err(format!("the variable RETENTION: {name} must be {least} to {MAX_DAYS} days, or null"))
+            }
+            Some(days) => Ok(days),
+        };
+        Ok(Retention {
+            usage: days("usage", given.usage, or.usage, 1)?,
+            errors: days("errors", given.errors, or.errors, 1)?,
+            audit: days("audit", given.audit, or.audit, 1)?,
+            anonymous: days("anonymous", given.anonymous, or.anonymous, MIN_VISITOR_DAYS)?,
+            threads: days("threads", given.threads, or.threads, 1)?,
+        })
+    }
+
+    /// Up to which time a part deletes, in a run that began at another.
+    fn until(&self, part: Part, started_at: u64) -> Option<u64> {
+        let days = match part {
+            Part::Visitors | Part::VisitorsWithoutRow => self.anonymous,
+            Part::Threads => self.threads,
+            Part::ModelCalls | Part::ToolCalls => self.usage,
+            Part::Errors => self.errors,
+            Part::Audit => self.audit,
+            Part::Index => return Some(started_at),
+        };
+        Some(started_at.saturating_sub(u64::from(days?) * DAY_MS))
+    }
+}
+
+/// A part of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Visitors by the rows of their sessions.
+    #[default]
+    Visitors,
+    /// Visitors whose row an earlier version deleted, or never wrote, by their threads.
+    VisitorsWithoutRow,
+    Threads,
+    ModelCalls,
+    ToolCalls,
+    Errors,
+    Audit,
+    /// Merges the full-text index of documents, so that words that were deleted leave it. That of memories loses them at
+    /// once.
+    Index,
+}
+
+impl Part {
+    /// The parts in their order, each with the name under which a run counts what it deleted.
+    pub const ALL: [(Part, &'static str); 8] = [
+        (Part::Visitors, "visitors"),
+        (Part::VisitorsWithoutRow, "visitors"),
+        (Part::Threads, "threads"),
+        (Part::ModelCalls, "llm_usage"),
+        (Part::ToolCalls, "tool_usage"),
+        (Part::Errors, "error_log"),
+        (Part::Audit, "audit"),
+        (Part::Index, "merged"),
+    ];
+
+    fn place(self) -> usize {
+        Part::ALL.iter().position(|(part, _)| *part == self).unwrap_or_default()
+    }
+}
+
+/// Where a run stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stage {
+    pub part: Part,
+    /// The key after which the part goes on; none at its beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+    /// The steps of the part so far.
+    #[serde(default)]
+    pub steps: usize,
+}
+
+/// A run, as its driver has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub started_at: u64,
+    pub stage: Stage,
+    /// The numbers of what is deleted, by table; of visitors, the erasures that were begun.
+    pub removed: BTreeMap<String, u64>,
+    pub lease: u64,
+    pub lease_until: u64,
+    pub failures: u32,
+}
+
+/// What a step deleted, and the key after which its part goes on; none where the part is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deleted {
+    pub count: u64,
+    pub next: Option<Vec<String>>,
+}
+
+/// The storage. Each method may be repeated, and may fail before or after it has done its work.
+pub trait Retaining {
+    type Error;
+
+    /// Takes one step of a part, which deletes what is not younger than `until`.
+    fn step(&mut self, run: &Run, until: u64) -> impl Future<Output = Result<Deleted, Self::Error>>;
+    /// Stores where the run stands, and gives it up until `from`.
+    fn save(&mut self, run: &Run, from: u64) -> impl Future<Output = Result<(), Self::Error>>;
+    fn end(&mut self, run: &Run) -> impl Future<Output = Result<(), Self::Error>>;
+    /// How many requests were made.
+    fn requests(&self) -> u32;
+    fn now(&self) -> u64;
+}
+
+/// Drives a run as far as so many requests and the lease allow, and stores where it stands. True at its end.
+pub async fn drive<R: Retaining>(
+    port: &mut R,
+    retention: &Retention,
+    run: &mut Run,
+    requests: u32,
+) -> Result<bool, R::Error> {
+    loop {
+        let now = port.now();
+        if port.requests() + STEP_REQUESTS > requests || now + MARGIN_MS > run.lease_until {
+            port.save(run, now).await?;
+            return Ok(false);
+        }
+        let Some((part, counted)) = Part::ALL.get(run.stage.part.place()) else { return Ok(false) };
+        let deleted = match retention.until(*part, run.started_at) {
+            None => Deleted::default(),
+            Some(until) => match port.step(run, until).await {
+                Ok(deleted) => deleted,
+                Err(error) => {
+                    run.failures = run.failures.saturating_add(1);
+                    port.save(run, now + wait_ms(run.failures)).await?;
+                    return Err(error);
+                }
+            },
+        };
+        run.failures = 0;
+        if deleted.count > 0 {
+            *run.removed.entry((*counted).to_owned()).or_default() += deleted.count;
+        }
+        let steps = run.stage.steps + 1;
+        let goes_on = deleted.next.filter(|_| *part != Part::Index || steps < MERGES);
+        run.stage = match (goes_on, Part::ALL.get(part.place() + 1)) {
+            (Some(after), _) => Stage { part: *part, after, steps },
+            (None, Some((next, _))) => Stage { part: *next, ..Stage::default() },
+            (None, None) => {
+                port.end(run).await?;
+                return Ok(true);
+            }
+        };
+    }
+}
+
+/// The lease of a driver that takes a run now ends then.
+pub fn lease_until(now: u64) -> u64 {
+    now + LEASE_MS
+}
+
+#[cfg(test)]
+mod tests;

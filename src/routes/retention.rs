@@ -1,0 +1,236 @@
+//! The retention over D1 and the objects of threads, which the cron trigger drives (`crate::retention`).
+
+use bindings::d1::{batch, database, number, rows, text};
+use platform::storage::outgoing::first_id;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+use wire::protocol::{ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
+use worker::wasm_bindgen::JsValue;
+use worker::{D1PreparedStatement, Date, Env, Result};
+
+use super::object;
+use crate::account::erasure::Stage as ErasureStage;
+use crate::auth::sessions::visitor_hash;
+use crate::retention::{
+    Deleted, EVERY_MS, KEPT_MS, Part, ROWS, Retaining, Retention, Run, STEP_REQUESTS, Stage, THREADS,
+    VISITORS, drive as drive_run, lease_until, store,
+};
+
+/// The requests that find out whether there is a run to drive, and store where it stands.
+const AROUND: u32 = 3;
+
+/// Drives the open run on, or begins one when the last is a day old. True where there was nothing to do.
+pub async fn drive(env: &Env, requests: u32) -> Result<bool> {
+    if requests < STEP_REQUESTS + AROUND {
+        return Ok(false);
+    }
+    let retention = env.var("RETENTION").ok().map(|json| json.to_string());
+    // Health tells the operator.
+    let Ok(retention) = Retention::parse(retention.as_deref()) else { return Ok(true) };
+    let now = Date::now().as_millis();
+    let database = database(env)?;
+    let stage = serde_json::to_string(&Stage::default())?;
+    let begun = now.saturating_sub(EVERY_MS);
+    let begin = database.prepare(store::BEGIN).bind(&[number(now), text(&stage), number(begun)])?;
+    let take = database.prepare(store::TAKE).bind(&[number(now), number(lease_until(now))])?;
+    let forget = database.prepare(store::FORGET).bind(&[number(now.saturating_sub(KEPT_MS))])?;
+    let results = batch(env, vec![begin, take, forget]).await?;
+    let taken = results.get(1).map(rows).transpose()?.unwrap_or_default();
+    let Some(mut run) = run_of(&taken)? else { return Ok(true) };
+    let mut port = Stored { env, requests: AROUND };
+    drive_run(&mut port, &retention, &mut run, requests).await
+}
+
+fn run_of(taken: &str) -> Result<Option<Run>> {
+    #[derive(Deserialize)]
+    struct Row {
+        started_at: u64,
+        stage: String,
+        removed: String,
+        lease: u64,
+        lease_until: u64,
+        failures: u32,
+    }
+    let Some(row) = wire::json::from_str::<Vec<Row>>(taken)?.pop() else { return Ok(None) };
+    let Row { started_at, stage, removed, lease, lease_until, failures } = row;
+    let (stage, removed) = (wire::json::from_str(&stage)?, wire::json::from_str(&removed)?);
+    Ok(Some(Run { started_at, stage, removed, lease, lease_until, failures }))
+}
+
+/// The data of all users.
+struct Stored<'a> {
+    env: &'a Env,
+    requests: u32,
+}
+
+impl Retaining for Stored<'_> {
+    type Error = worker::Error;
+
+    async fn step(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+        match run.stage.part {
+            Part::Visitors => self.visitors(run, until).await,
+            Part::VisitorsWithoutRow => self.visitors_without_row(run, until).await,
+            Part::Threads => self.threads(run, until).await,
+            Part::ModelCalls => self.page("llm_usage", run, until).await,
+            Part::ToolCalls => self.page("tool_usage", run, until).await,
+            Part::Errors => self.oldest(&store::delete_errors(), until).await,
+            Part::Audit => self.oldest(&store::delete_audit(), until).await,
+            Part::Index => self.merge(run).await,
+        }
+    }
+
+    async fn save(&mut self, run: &Run, from: u64) -> Result<()> {
+        self.write(store::SAVE, run, vec![number(from), run.failures.into()]).await
+    }
+
+    async fn end(&mut self, run: &Run) -> Result<()> {
+        self.write(store::END, run, vec![number(self.now())]).await
+    }
+
+    fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    fn now(&self) -> u64 {
+        Date::now().as_millis()
+    }
+}
+
+impl Stored<'_> {
+    fn prepare(&self, sql: &str, values: &[JsValue]) -> Result<D1PreparedStatement> {
+        database(self.env)?.prepare(sql).bind(values)
+    }
+
+    async fn write(&mut self, sql: &str, run: &Run, more: Vec<JsValue>) -> Result<()> {
+        self.requests += 1;
+        let (stage, removed) = (serde_json::to_string(&run.stage)?, json!(run.removed).to_string());
+        let own = [number(run.started_at), number(run.lease), text(&stage), text(&removed)];
+        let values: Vec<JsValue> = own.into_iter().chain(more).collect();
+        self.prepare(sql, &values)?.run().await.map(drop)
+    }
+
+    /// The values with which erasures begin.
+    fn begun(&self, until: u64) -> Result<[JsValue; 4]> {
+        let stage = serde_json::to_string(&ErasureStage::of_expired())?;
+        Ok([number(self.now()), number(until), text(&first_id(until)), text(&stage)])
+    }
+
+    async fn visitors(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+        self.requests += 1;
+        let after = text(key(run, 0));
+        let values = [self.begun(until)?.as_slice(), std::slice::from_ref(&after)].concat();
+        let erase = self.prepare(&store::erase_visitors(), &values)?;
+        let forget = self.prepare(&store::forget_visitors(), &values)?;
+        let end = self.prepare(&store::end_of_sessions(), &[after])?;
+        let results = batch(self.env, vec![erase, forget, end]).await?;
+        Ok(Deleted { count: count(results.first())?, next: keys(results.get(2))? })
+    }
+
+    async fn visitors_without_row(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+        self.requests += 2;
+        let list = self.prepare(&store::visitors_with_threads(), &[text(key(run, 0))])?;
+        let found: Vec<Value> = wire::json::from_str(&rows(&list.all().await?)?)?;
+        let ids: Vec<&str> = found.iter().filter_map(|row| row.get("id")?.as_str()).collect();
+        let next = (ids.len() >= VISITORS as usize).then(|| ids.last().map(|id| vec![(*id).to_owned()]));
+        let visitors: Vec<Value> =
+            ids.iter().filter_map(|id| Some(json!([id, visitor_hash(id.split_once(':')?.1)]))).collect();
+        let values = [self.begun(until)?.as_slice(), &[text(&json!(visitors).to_string())]].concat();
+        let begun = self.prepare(&store::erase_visitors_without_row(), &values)?.all().await?;
+        Ok(Deleted { count: count(Some(&begun))?, next: next.flatten() })
+    }
+
+    async fn threads(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+        #[derive(Deserialize)]
+        struct Row {
+            tenant: String,
+            user_id: String,
+            id: String,
+            last: u8,
+        }
+        self.requests += 1;
+        let own = [text(key(run, 0)), text(key(run, 1)), text(key(run, 2)), number(until)];
+        let found = self.prepare(&store::idle_threads(), &own)?.all().await?;
+        let (mut idle, mut end): (Vec<Row>, Vec<Row>) =
+            wire::json::from_str::<Vec<Row>>(&rows(&found)?)?.into_iter().partition(|row| row.last == 0);
+        let mut count = 0;
+        for row in &idle {
+            count += u64::from(self.expire(row.tenant.clone(), &row.user_id, &row.id, until).await?);
+        }
+        // The rest of a page with many idle threads is the next step's.
+        let last = if idle.len() >= THREADS as usize { idle.pop() } else { end.pop() };
+        Ok(Deleted { count, next: last.map(|row| vec![row.tenant, row.user_id, row.id]) })
+    }
+
+    /// Has a thread's object delete the thread, unless somebody used it. Its outbox tells D1, so its rows do not come back.
+    async fn expire(&mut self, tenant: String, user_id: &str, id: &str, unused_since: u64) -> Result<bool> {
+        let (Some((issuer, user)), Ok(thread_id)) = (user_id.split_once(':'), Uuid::try_parse(id)) else {
+            return Ok(false);
+        };
+        self.requests += 1;
+        let owner = Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() };
+        let command = ThreadCommand::Expire { unused_since };
+        let response = object::ask(self.env, &ThreadEnvelope { owner, thread_id, command }).await;
+        let response =
+            response.map_err(|failure| worker::Error::RustError(failure.log_line().unwrap_or_default()))?;
+        match response.status() {
+            204 => Ok(true),
+            200 => Ok(false),
+            status if status == ErrorCode::ThreadNotFound.status() => Ok(false),
+            status => Err(worker::Error::RustError(format!("the object of a thread answered {status}"))),
+        }
+    }
+
+    async fn page(&mut self, table: &str, run: &Run, until: u64) -> Result<Deleted> {
+        self.requests += 1;
+        let own = [text(key(run, 0)), text(key(run, 1)), text(key(run, 2))];
+        let end = self.prepare(&store::end_of_page(table), &own)?;
+        let values = [own.as_slice(), &[number(until)]].concat();
+        let delete = self.prepare(&store::delete_page(table), &values)?;
+        let results = batch(self.env, vec![end, delete]).await?;
+        Ok(Deleted { count: count(results.get(1))?, next: keys(results.first())? })
+    }
+
+    async fn oldest(&mut self, sql: &str, until: u64) -> Result<Deleted> {
+        self.requests += 1;
+        let gone = self.prepare(sql, &[number(until)])?.all().await?;
+        let count = count(Some(&gone))?;
+        Ok(Deleted { count, next: (count >= ROWS.into()).then(Vec::new) })
+    }
+
+    async fn merge(&mut self, run: &Run) -> Result<Deleted> {
+        let is_first = run.stage.steps == 0;
+        if is_first && self.segments().await? <= 1 {
+            return Ok(Deleted::default());
+        }
+        self.requests += 1;
+        self.prepare(&store::merge(is_first), &[])?.run().await?;
+        let is_over = self.segments().await? <= 1;
+        Ok(Deleted { count: 1, next: (!is_over).then(Vec::new) })
+    }
+
+    async fn segments(&mut self) -> Result<u64> {
+        self.requests += 1;
+        let found = self.prepare(store::SEGMENTS, &[])?.all().await?;
+        let found: Vec<Value> = wire::json::from_str(&rows(&found)?)?;
+        Ok(found.first().and_then(|row| row.get("segments")?.as_u64()).unwrap_or_default())
+    }
+}
+
+/// A part of the key after which a run goes on; empty at the beginning, which is before every key.
+fn key(run: &Run, at: usize) -> &str {
+    run.stage.after.get(at).map_or("", String::as_str)
+}
+
+fn count(result: Option<&worker::D1Result>) -> Result<u64> {
+    let found = result.map(rows).transpose()?.unwrap_or_default();
+    Ok(wire::json::from_str::<Vec<Value>>(&found)?.len() as u64)
+}
+
+/// The key that a statement found.
+fn keys(result: Option<&worker::D1Result>) -> Result<Option<Vec<String>>> {
+    let found = result.map(rows).transpose()?.unwrap_or_default();
+    let row = wire::json::from_str::<Vec<Value>>(&found)?.pop();
+    let part = |row: &Value, name: &str| Some(row.get(name)?.as_str()?.to_owned());
+    Ok(row.map(|row| ["k1", "k2", "k3"].iter().filter_map(|name| part(&row, name)).collect()))
+}
