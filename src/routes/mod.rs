@@ -66,13 +66,20 @@ const DRIVES: u32 = 20;
 /// requests.
 pub async fn carry_on(env: &Env) {
     let is_free = env.var("PROFILE").is_ok_and(|profile| profile.to_string() == "free");
+    let mut has_failed = false;
     for _ in 0..if is_free { 1 } else { DRIVES } {
         let erased = account::erasure::drive(env, DRIVE_REQUESTS).await;
-        let left = erased.inspect_err(|error| console_error!("erasing a user's data: {error}")).unwrap_or(0);
-        let retained = retention::drive(env, left).await;
-        let is_idle = retained.inspect_err(|error| console_error!("deleting what is too old: {error}"));
-        if is_idle.unwrap_or(true) {
-            return;
+        if let Err(error) = &erased {
+            console_error!("erasing a user's data: {error}");
+            // A job that fails waits, and others go on. Where the next one fails too, it is the database.
+            if std::mem::replace(&mut has_failed, true) {
+                return;
+            }
+        }
+        match retention::drive(env, erased.unwrap_or(0)).await {
+            Ok(true) => return,
+            Ok(false) => {}
+            Err(error) => return console_error!("deleting what is too old: {error}"),
         }
     }
 }

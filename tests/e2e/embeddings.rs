@@ -5,6 +5,7 @@
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
+use espalier_test_support::stored::{change_at, eventually};
 use espalier_test_support::{Case, Client, Value, env, json, text};
 
 async fn somebody() -> Client {
@@ -105,6 +106,39 @@ async fn a_document_of_many_pieces() {
     assert_eq!(texts(&found(&client, &id, "fuel").await), ["Of petrol."]);
     client.send("DELETE", &format!("/api/collections/{id}/documents/{document}"), "").await.expect(204).await;
     assert_eq!(found(&client, &id, "fuel").await, []);
+}
+
+// Issue 23, 4: an erasure deletes the vectors of its user, and no others.
+#[tokio::test]
+async fn an_erasure_deletes_the_vectors() {
+    const STATE: &str = "ESPALIER_AI_STATE_DIR";
+    let (client, neighbour) = (somebody().await, somebody().await);
+    let (own, theirs) = (collection(&client).await, collection(&neighbour).await);
+    let documents = [add(&client, &own, ENGINE).await, add(&client, &own, HEALTH).await];
+    let kept = add(&neighbour, &theirs, ENGINE).await;
+    let count = async |document: &str| client.read(&format!("/api/_vectors/{document}")).await;
+    assert_eq!((count(&documents[0]).await, count(&kept).await), (json!(1), json!(1)));
+    let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
+    let user = session["user_id"].as_str().expect("a user").to_owned();
+    let confirmed = json!({ "confirm": "erase" }).to_string();
+    let asking = client.with("content-type", "application/json");
+    let begun = asking.send("DELETE", "/api/me", confirmed).await.expect(202).await.json().await;
+    // The second sweep need not wait.
+    let sql = format!(
+        "UPDATE erasures SET started_at = started_at - 90000, lease_until = 0 WHERE user_id = 'anonymous:{user}'"
+    );
+    change_at(STATE, &sql).await;
+    let progress = format!("/api/me/erasure?receipt={}", begun["receipt"].as_str().expect("a receipt"));
+    eventually("the erasure ends", || async {
+        let progress = neighbour.read(&progress).await;
+        (!progress["ended_at"].is_null()).then_some(())
+    })
+    .await;
+    for document in &documents {
+        assert_eq!(count(document).await, json!(0));
+    }
+    assert_eq!(count(&kept).await, json!(1));
+    assert_eq!(found(&neighbour, &theirs, "car").await, [(ENGINE.to_owned(), 1.0)]);
 }
 
 // N-175

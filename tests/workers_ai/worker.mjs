@@ -97,9 +97,16 @@ const bound = (env) => ({
   },
 });
 
+// `GET /api/_vectors/DOCUMENT` counts the vectors of a document.
+const COUNTING = "/api/_vectors/";
+
 export default {
   fetch(request, env, ctx) {
     const { pathname } = new URL(request.url);
+    if (pathname.startsWith(COUNTING)) {
+      const document = `${pathname.slice(COUNTING.length)}:`;
+      return Response.json([...vectors.keys()].filter((id) => id.startsWith(document)).length);
+    }
     if (!pathname.startsWith(REFUSING)) return new Worker(ctx, bound(env)).fetch(request);
     const folder = pathname.slice(REFUSING.length);
     if (request.method === "PUT") refusing.add(folder);
