@@ -80,11 +80,11 @@ pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> R
 
 /// `GET /v1/responses/{id}` and `POST /v1/responses/{id}/cancel`: an answer as it is now, or its events.
 pub async fn response(call: &Call, owner: Owner, id: &str, stop: bool) -> Result<Answer, Failure> {
-    let place = openai::response(id)?;
+    let (place, background) = openai::response(id)?;
     let (is_stream, after) = query::response(call.query())?;
     let form = if is_stream && !stop { AnswerForm::Stream } else { AnswerForm::Now };
     let (api, segment) = (OpenAiApi::Responses, place.segment);
-    let dialect = Dialect::OpenAi(OpenAi { api, form, usage: false, background: false, segment, after });
+    let dialect = Dialect::OpenAi(OpenAi { api, form, usage: false, background, segment, after });
     let (turn_id, read, answers) = (Some(place.turn.to_string()), Some(0), Vec::new());
     let command = ThreadCommand::Speak { dialect, answers, turn_id, read, stop, address: None };
     let envelope = ThreadEnvelope { owner, thread_id: place.thread, command };

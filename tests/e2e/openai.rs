@@ -209,6 +209,7 @@ async fn a_response_in_the_background_is_read_on_after_each_event() {
     for (at, status) in [("begun", "in_progress"), ("running", "in_progress"), ("ended", "completed")] {
         assert_eq!(report[at]["status"], status, "{at}");
         assert_eq!(report[at]["id"], report["begun"]["id"]);
+        assert_eq!(report[at]["background"], true, "{at}");
     }
     let whole = listed(&report["whole"]);
     let read = listed(&report["read"]);
@@ -216,7 +217,8 @@ async fn a_response_in_the_background_is_read_on_after_each_event() {
     for (at, rest) in read.iter().enumerate() {
         assert_eq!(listed(rest), &whole[at + 1..], "after {at}");
     }
-    assert_eq!(whole.last().expect("events")["response"]["output"], report["ended"]["output"]);
+    let last = &whole.last().expect("events")["response"];
+    assert_eq!((&last["output"], &last["background"]), (&report["ended"]["output"], &json!(true)));
     assert_eq!(items(&report["ended"], "message")[0]["content"][0]["text"], "It is 42.");
 }
 

@@ -7,6 +7,7 @@
 use serde_json::{Error, Value};
 use uuid::Uuid;
 
+use super::BACKGROUND;
 use super::chat::Chat;
 use crate::by_id::ById;
 
@@ -52,7 +53,14 @@ pub struct Asked {
 impl Turn {
     /// The id of the answer.
     pub fn id(&self, kind: &str) -> String {
-        ids::of_answer(kind, &self.thread, &self.turn, self.segment)
+        self.id_at(kind, self.segment)
+    }
+
+    /// The id of the answer after so many waits.
+    pub fn id_at(&self, kind: &str, segment: u32) -> String {
+        let mut id = ids::of_answer(kind, &self.thread, &self.turn, segment);
+        id.push_str(if self.how.background { BACKGROUND } else { "" });
+        id
     }
 
     /// The client's id of a call or a question.

@@ -27,9 +27,14 @@ const RESPONSE: &str = "resp";
 const CALL: &str = "call";
 const QUESTION: &str = "mcpr";
 
-/// The place of an answer, by its id.
-pub fn response(id: &str) -> Result<Place, ApiError> {
-    ids::read(RESPONSE, id).map(|(place, _)| place).ok_or_else(request::no_response)
+/// The end of the id of an answer in the background. Nothing else keeps that it is one, and later readers are told it.
+const BACKGROUND: &str = "b";
+
+/// The place of an answer, by its id, and whether it is one in the background.
+pub fn response(id: &str) -> Result<(Place, bool), ApiError> {
+    let marked = id.strip_suffix(BACKGROUND);
+    let read = ids::read(RESPONSE, marked.unwrap_or(id)).ok_or_else(request::no_response);
+    read.map(|(place, _)| (place, marked.is_some()))
 }
 
 /// The body of an error. `code` is ours.

@@ -119,7 +119,9 @@ impl Body<'_> {
             }
         };
         match format {
-            Some((name, format)) if *at(&format, "type") != "text" => refused(name, "an answer is text"),
+            Some((name, format)) if *at(&format, "type") != "text" => {
+                refused(name, "the agent answers in text of its own form: `text` is the only type")
+            }
             _ => Ok(()),
         }
     }
@@ -288,7 +290,7 @@ impl Body<'_> {
             OpenAiApi::ChatCompletions => None,
             OpenAiApi::Responses => self.text("previous_response_id")?,
         };
-        let after = after.map(|id| super::response(&id));
+        let after = after.map(|id| super::response(&id).map(|(place, _)| place));
         Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, history })
     }
 }

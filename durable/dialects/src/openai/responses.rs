@@ -140,7 +140,7 @@ impl Responses {
         let usage = &turn.usage;
         let is_over = !matches!(status, "in_progress" | "queued");
         let before = turn.segment.checked_sub(1);
-        let before = before.map(|segment| crate::ids::of_answer(RESPONSE, &turn.thread, &turn.turn, segment));
+        let before = before.map(|segment| turn.id_at(RESPONSE, segment));
         let usage = object! {
             "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
             "total_tokens": usage.input_tokens + usage.output_tokens,

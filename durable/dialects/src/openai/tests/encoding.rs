@@ -207,6 +207,22 @@ fn a_streamed_response_is_the_same_as_one_in_json() {
     }
 }
 
+// Issue 22: what a later reader knows of the request is in the id.
+#[test]
+fn a_response_in_the_background_says_so_by_its_id() {
+    for (background, ids) in [
+        (false, ["resp_threadclienttool0", "resp_threadclienttool1"]),
+        (true, ["resp_threadclienttool0b", "resp_threadclienttool1b"]),
+    ] {
+        for (segment, before) in [(0, Value::Null), (1, json!(ids[0]))] {
+            let of = OpenAi { background, ..how(RESPONSES, WHOLE, segment) };
+            let body: Value = serde_json::from_str(&encoded(&turn("client-tool"), of).1).unwrap();
+            assert_eq!(body["id"], ids[usize::try_from(segment).unwrap()]);
+            assert_eq!((&body["background"], &body["previous_response_id"]), (&json!(background), &before));
+        }
+    }
+}
+
 fn kinds(response: &Value) -> Vec<String> {
     let items = response["output"].as_array().unwrap().iter();
     items

@@ -273,15 +273,34 @@ fn a_refusal_names_its_member() {
 
 // Issue 22
 #[test]
+fn a_structured_answer_is_refused_with_its_reason() {
+    for kind in ["json_object", "json_schema"] {
+        let format = json!({ "type": kind });
+        for (api, body) in [
+            (CHAT, json!({ "messages": [user(&json!("Hello"))], "response_format": format })),
+            (RESPONSES, json!({ "input": "Hello", "text": { "format": format } })),
+        ] {
+            let refusal = Sent::parse(body.to_string().as_bytes(), api).unwrap_err();
+            assert!(refusal.detail.contains("`text` is the only type"), "{refusal:?}");
+        }
+    }
+    let plain = json!({ "input": "Hello", "text": { "format": { "type": "text" } } });
+    assert!(Sent::parse(plain.to_string().as_bytes(), RESPONSES).is_ok());
+}
+
+// Issue 22
+#[test]
 fn only_ids_of_ours_are_read() {
     let place = Place { thread: THREAD, turn: TURN, segment: 7 };
     let whole = ids::of_answer("resp", &THREAD.to_string(), &TURN.to_string(), 7);
-    assert_eq!(response(&whole), Ok(place));
+    assert_eq!(response(&whole), Ok((place, false)));
+    assert_eq!(response(&format!("{whole}b")), Ok((place, true)));
     assert_eq!(ids::read("call", &id("call", 7, "call_a_0.0")), Some((place, "call_a_0.0")));
     for wrong in [
         whole.replacen("resp", "call", 1),
         whole.trim_end_matches('7').to_owned(),
         format!("{whole}x"),
+        format!("{whole}bb"),
         whole.replacen("0000", "000g", 1),
         format!("{whole}999999999999"),
         "resp_".to_owned(),
