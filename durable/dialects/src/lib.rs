@@ -13,6 +13,7 @@ mod names;
 pub mod openai;
 #[cfg(test)]
 mod recorded;
+mod template;
 
 pub use crate::given::of_members;
 use serde::Deserialize;

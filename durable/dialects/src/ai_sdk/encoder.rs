@@ -11,18 +11,15 @@ use serde_json::Error;
 
 use self::calls::Call;
 use self::voice::Voice;
-use super::frame::{self, Begun, Budget, Exceeded, Finished, Frame, PlanData, State, Stop, SwarmStep};
+use super::frame::{self, Begun, SwarmStep, json, member};
 use crate::by_id::ById;
+use crate::template::Hole::{Json, Number, Text};
+use crate::template::{fill, filled};
 use crate::{Encode, Header, is_root, raised};
 use wire::protocol::{
-    AgentState, CallStatus, ChunkKind, CostSummary, Event, FinishReason, Numbered, Place, Plan, Role, Seq,
-    StepStatus, StoredMessage, TurnLimits,
+    AgentState, CallStatus, ChunkKind, Event, FinishReason, Numbered, Place, Plan, Role, Seq, StepStatus,
+    StoredMessage, TurnLimits,
 };
-
-/// The id of the data part of its type: a later one replaces it.
-const BUDGET: &str = "budget";
-const COST: &str = "cost";
-const SWARM: &str = "swarm";
 
 /// A turn that is being written.
 pub struct Encoder {
@@ -38,7 +35,8 @@ pub struct Encoder {
     plan: Option<Box<Plan>>,
     swarm: Vec<SwarmStep>,
     stop: Option<(String, String)>,
-    usage: Option<CostSummary>,
+    /// The usage, as JSON.
+    usage: Option<Vec<u8>>,
     over: bool,
 }
 
@@ -86,18 +84,18 @@ impl Encode for Encoder {
                 };
                 self.limits = *limits;
                 match messages.iter().find(|message| message.role == Role::Assistant) {
-                    Some(answer) => self.stored(answer, out),
-                    None if limits.is_some() => self.budget(None, out),
+                    Some(answer) => self.stored(answer, out)?,
+                    None if limits.is_some() => self.budget(&[], out)?,
                     None => self.voice.begin(out),
                 }
             }
-            Event::AgentState { state, details, .. } => self.state(*state, details.as_deref(), out),
+            Event::AgentState { state, details, .. } => self.state(*state, details.as_deref(), out)?,
             Event::ModelCallUpdate { status, model_call_id, place, .. } if is_root(place) => match status {
                 CallStatus::Start => self.step(out),
-                CallStatus::End => self.close(Some(model_call_id), out),
+                CallStatus::End => self.close(out, |_, model_call| model_call == model_call_id),
             },
             Event::ModelCallReset { model_call_id, place, .. } => {
-                self.reset(model_call_id, place, now_ms, out)
+                self.reset(model_call_id, place, now_ms, out);
             }
             Event::Chunk { content, part_id, model_call_id, place, done, kind } if is_root(place) => {
                 self.text((part_id, model_call_id, *kind), content, *done, out)
@@ -124,8 +122,8 @@ impl Encode for Encoder {
                 ..
             } => {
                 let result = result.as_deref().unwrap_or_default();
-                self.call_ends(tool_call_id, (result, *is_error, *decision), now_ms, out)?;
-                self.sources(tool_call_id, sources, out)
+                self.call_ends(tool_call_id, (result, *is_error, *decision), now_ms, out);
+                self.sources(tool_call_id, sources, out);
             }
             Event::ApprovalRequest {
                 approval_id,
@@ -138,7 +136,7 @@ impl Encode for Encoder {
                 ..
             } => self.asks(approval_id, (tool_call_id, name, args), *by_client, place, out),
             Event::ApprovalResolved { approval_id, decision, .. } => {
-                self.decided(approval_id, *decision, out)
+                self.decided(approval_id, *decision, out);
             }
             Event::LimitRequest {
                 approval_id,
@@ -151,49 +149,51 @@ impl Encode for Encoder {
                 ..
             } => {
                 let input = raised(*reason, *limit, *observed, *raised_to, *grants_left);
-                self.asks_for_budget(approval_id, &input, place, out)
+                self.asks_for_budget(approval_id, &input, place, out);
             }
             Event::LimitResolved { approval_id, decision, limits, .. } => {
                 self.limits = Some(*limits);
                 self.budget_decided(approval_id, *decision, *limits, out)?;
-                self.budget(None, out)
+                self.budget(&[], out)?;
             }
             Event::PlanCreated { plan, .. } | Event::PlanReadyForReview { plan } => {
                 self.plan = Some(plan.clone());
-                self.tell_plan(out)
+                self.tell_plan(out)?;
             }
             Event::StepComplete { step_id, status, .. } => {
                 let plan = self.plan.as_deref_mut();
                 let step = plan.and_then(|plan| plan.steps.iter_mut().find(|step| step.id == *step_id));
                 step.into_iter().for_each(|step| step.status = *status);
-                self.tell_plan(out)
+                self.tell_plan(out)?;
             }
             Event::ExecutorComplete { status, .. } => {
                 self.plan.as_deref_mut().into_iter().for_each(|plan| plan.status = *status);
-                self.tell_plan(out)
+                self.tell_plan(out)?;
             }
             Event::SwarmPlanReady { steps } => {
                 let step = |title: &String| SwarmStep { title: title.clone(), status: StepStatus::Pending };
                 self.swarm = steps.iter().map(step).collect();
-                self.tell_swarm(out)
+                self.tell_swarm(out)?;
             }
             Event::SwarmStepCompleted { step_index, status, .. } => {
                 self.swarm.get_mut(*step_index).into_iter().for_each(|step| step.status = *status);
-                self.tell_swarm(out)
+                self.tell_swarm(out)?;
             }
             Event::BudgetExceeded { reason, limit, observed, left } => {
-                let exceeded = Exceeded { reason: *reason, limit: *limit, observed: *observed, left };
-                self.budget(Some(exceeded), out)
+                let (reason, left) = (json(reason)?, json(left)?);
+                let holes = [Json(&reason), Number(*limit), Number(*observed), Json(&left)];
+                let exceeded = r#""exceeded":{"reason":$,"limit":$,"observed":$,"left":$}"#;
+                self.budget(&filled(exceeded, &holes), out)?;
             }
             Event::CostSummary(cost) => {
-                self.usage = Some(cost.clone());
-                self.voice.tell(out, &Frame::DataCost { id: COST, data: cost })
+                let cost = json(cost)?;
+                self.voice.tell(out, frame::DATA_COST, &[Json(&cost)]);
+                self.usage = Some(cost);
             }
             Event::Error { code, message, .. } => {
                 self.stop = Some((code.clone(), message.clone()));
-                Ok(())
             }
-            Event::Done { finish_reason, .. } => self.finish(*finish_reason, out),
+            Event::Done { finish_reason, .. } => self.finish(*finish_reason, out)?,
             // The rest has no form here, or belongs to a level below.
             Event::ModelCallUpdate { .. }
             | Event::ApprovalRequest { .. }
@@ -209,8 +209,9 @@ impl Encode for Encoder {
             | Event::SwarmComplete { .. }
             | Event::QueueUpdate { .. }
             | Event::WorkflowUpdate { .. }
-            | Event::PathChanged => Ok(()),
+            | Event::PathChanged => {}
         }
+        Ok(())
     }
 
     /// Our stream is over. A turn that waits for the client has the end of its message for now; any other one that has not
@@ -221,16 +222,14 @@ impl Encode for Encoder {
         }
         self.over = true;
         if is_parked && !self.asked.is_empty() {
-            self.tell_whats_inside(out)?;
+            self.tell_whats_inside(out);
             if self.in_step {
-                self.voice.say(out, &Frame::FinishStep)?;
+                self.voice.say(out, frame::FINISH_STEP, &[]);
             }
-            let message_metadata =
-                Finished { seq: self.voice.seq, finish_reason: None, usage: None, stop: None };
-            self.voice.say(out, &Frame::Finish { finish_reason: "tool-calls", message_metadata })?;
+            self.voice.say(out, frame::FINISH, &[Text("tool-calls"), Number(self.voice.seq), Json(b"")]);
         } else {
-            let error_text = "The answer is not complete. Resume the stream for the rest of it.";
-            self.voice.say(out, &Frame::Error { error_text })?;
+            let told = "The answer is not complete. Resume the stream for the rest of it.";
+            self.voice.say(out, frame::ERROR, &[Text(told)]);
         }
         frame::write_end(out);
         Ok(())
@@ -239,15 +238,20 @@ impl Encode for Encoder {
 
 impl Encoder {
     fn state(&mut self, state: AgentState, details: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.voice.tell(out, &Frame::DataAgentState { data: State { state, details }, transient: true })
+        let mut data = member(r#""state":$"#, Some(&json(&state)?));
+        if let Some(details) = details {
+            fill(r#","details":$"#, &[Text(details)], &mut data);
+        }
+        self.voice.tell(out, frame::DATA_AGENT_STATE, &[Json(&data)]);
+        Ok(())
     }
 
-    fn step(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn step(&mut self, out: &mut Vec<u8>) {
         if self.in_step {
-            self.voice.tell(out, &Frame::FinishStep)?;
+            self.voice.tell(out, frame::FINISH_STEP, &[]);
         }
         self.in_step = true;
-        self.voice.tell(out, &Frame::StartStep)
+        self.voice.tell(out, frame::START_STEP, &[]);
     }
 
     fn text(
@@ -256,80 +260,81 @@ impl Encoder {
         content: &str,
         done: bool,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) {
         let is_open = self.open.iter().any(|(open, ..)| open == part_id);
+        let (start, delta, _) = frames(kind);
         // A client that had the beginning before gets the rest as a part of its own.
         if !is_open && self.voice.is_heard() {
             self.open.push((part_id.to_owned(), model_call_id.to_owned(), kind));
-            self.voice.tell(out, &text_frame(kind, part_id, None))?;
+            self.voice.tell(out, start, &[Text(part_id)]);
         }
         if !content.is_empty() {
-            self.voice.tell(out, &text_frame(kind, part_id, Some(content)))?;
+            self.voice.tell(out, delta, &[Text(part_id), Text(content)]);
         }
         if done {
-            self.open.retain(|(open, ..)| open != part_id);
-            self.voice.tell(out, &end_frame(kind, part_id))?;
+            self.close(out, |part, _| part == part_id);
         }
-        Ok(())
     }
 
-    /// Closes the open parts of a model call, or all of them.
-    fn close(&mut self, model_call_id: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
-        let closed = |(_, call, _): &(String, String, ChunkKind)| model_call_id.is_none_or(|id| id == call);
-        let (closed, open) = std::mem::take(&mut self.open).into_iter().partition(closed);
-        self.open = open;
-        for (part_id, _, kind) in Vec::<_>::into_iter(closed) {
-            self.voice.tell(out, &end_frame(kind, &part_id))?;
-        }
-        Ok(())
+    /// Closes open parts, by their ids and those of their model calls.
+    fn close(&mut self, out: &mut Vec<u8>, closes: impl Fn(&str, &str) -> bool) {
+        let voice = &mut self.voice;
+        self.open.retain(|(part, model_call, kind)| {
+            let closes = closes(part, model_call);
+            if closes {
+                voice.tell(out, frames(*kind).2, &[Text(part)]);
+            }
+            !closes
+        });
     }
 
-    fn reset(
-        &mut self,
-        model_call_id: &str,
-        place: &Place,
-        now_ms: u64,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    fn reset(&mut self, model_call_id: &str, place: &Place, now_ms: u64, out: &mut Vec<u8>) {
         if !is_root(place) {
             return self.forget_text_below(place, now_ms, out);
         }
-        self.close(Some(model_call_id), out)?;
-        self.voice.tell(out, &Frame::ResetStep)
+        self.close(out, |_, model_call| model_call == model_call_id);
+        self.voice.tell(out, frame::RESET_STEP, &[]);
     }
 
-    fn budget(&mut self, exceeded: Option<Exceeded<'_>>, out: &mut Vec<u8>) -> Result<(), Error> {
-        let data = Budget { limits: self.limits, exceeded };
-        self.voice.tell(out, &Frame::DataBudget { id: BUDGET, data })
+    /// The limits, and the members of the one that the turn reached.
+    fn budget(&mut self, exceeded: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+        let mut data = exceeded.to_vec();
+        if let Some(limits) = self.limits {
+            let between: &[u8] = if exceeded.is_empty() { b"" } else { b"," };
+            data = filled(r#""limits":$$$"#, &[Json(&json(&limits)?), Json(between), Json(exceeded)]);
+        }
+        self.voice.tell(out, frame::DATA_BUDGET, &[Json(&data)]);
+        Ok(())
     }
 
     fn tell_plan(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
         let Some(plan) = self.plan.as_deref() else { return Ok(()) };
-        self.voice.tell(out, &Frame::DataPlan { id: &plan.id, data: PlanData::Plan(plan) })
+        self.voice.tell(out, frame::DATA_PLAN, &[Text(&plan.id), Json(&json(plan)?)]);
+        Ok(())
     }
 
     fn tell_swarm(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        let data = PlanData::Swarm { steps: &self.swarm };
-        self.voice.tell(out, &Frame::DataPlan { id: SWARM, data })
+        self.voice.tell(out, frame::DATA_SWARM, &[Json(&json(&self.swarm)?)]);
+        Ok(())
     }
 
     /// A turn whose events the service has deleted: its answer.
     fn stored(&mut self, answer: &StoredMessage, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.step(out)?;
-        self.text((&answer.id, &answer.id, ChunkKind::Text), &answer.content, true, out)?;
-        self.usage.clone_from(&answer.usage);
+        self.step(out);
+        self.text((&answer.id, &answer.id, ChunkKind::Text), &answer.content, true, out);
+        self.usage = answer.usage.as_ref().map(json).transpose()?;
         self.stop = answer.stop.as_ref().map(|stop| (stop.code.clone(), stop.message.clone()));
         self.finish(answer.finish_reason.unwrap_or(FinishReason::Stop), out)
     }
 
     fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Result<(), Error> {
         self.over = true;
-        self.close(None, out)?;
+        self.close(out, |_, _| true);
         if self.in_step {
-            self.voice.tell(out, &Frame::FinishStep)?;
+            self.voice.tell(out, frame::FINISH_STEP, &[]);
         }
-        let stop = self.stop.as_ref().map(|(code, message)| Stop { code, message });
-        let why = stop.as_ref().map_or("The turn was stopped.", |stop| stop.message);
+        let stop = self.stop.take();
+        let why = stop.as_ref().map_or("The turn was stopped.", |(_, message)| message);
         let finish_reason = match reason {
             FinishReason::Stop => "stop",
             FinishReason::Length => "length",
@@ -339,32 +344,27 @@ impl Encoder {
             FinishReason::Error => "error",
         };
         if finish_reason == "interrupted" {
-            self.voice.tell(out, &Frame::Abort { reason: why })?;
+            self.voice.tell(out, frame::ABORT, &[Text(why)]);
         }
-        let message_metadata =
-            Finished { seq: self.voice.seq, finish_reason: Some(reason), usage: self.usage.as_ref(), stop };
-        self.voice.tell(out, &Frame::Finish { finish_reason, message_metadata })?;
+        let mut ended = member(r#","finishReason":$"#, Some(&json(&reason)?));
+        ended.extend(member(r#","usage":$"#, self.usage.as_deref()));
+        if let Some((code, message)) = &stop {
+            fill(r#","stop":{"code":$,"message":$}"#, &[Text(code), Text(message)], &mut ended);
+        }
+        self.voice.tell(out, frame::FINISH, &[Text(finish_reason), Number(self.voice.seq), Json(&ended)]);
         // A client reads nothing after an error.
         if reason == FinishReason::Error {
-            self.voice.tell(out, &Frame::Error { error_text: why })?;
+            self.voice.tell(out, frame::ERROR, &[Text(why)]);
         }
         frame::write_end(out);
         Ok(())
     }
 }
 
-fn text_frame<'a>(kind: ChunkKind, id: &'a str, delta: Option<&'a str>) -> Frame<'a> {
-    match (kind, delta) {
-        (ChunkKind::Text, None) => Frame::TextStart { id },
-        (ChunkKind::Text, Some(delta)) => Frame::TextDelta { id, delta },
-        (ChunkKind::Reasoning, None) => Frame::ReasoningStart { id },
-        (ChunkKind::Reasoning, Some(delta)) => Frame::ReasoningDelta { id, delta },
-    }
-}
-
-fn end_frame(kind: ChunkKind, id: &str) -> Frame<'_> {
+/// The frames of a part: its start, its pieces and its end.
+fn frames(kind: ChunkKind) -> (&'static str, &'static str, &'static str) {
     match kind {
-        ChunkKind::Text => Frame::TextEnd { id },
-        ChunkKind::Reasoning => Frame::ReasoningEnd { id },
+        ChunkKind::Text => (frame::TEXT_START, frame::TEXT_DELTA, frame::TEXT_END),
+        ChunkKind::Reasoning => (frame::REASONING_START, frame::REASONING_DELTA, frame::REASONING_END),
     }
 }

@@ -1,7 +1,8 @@
 //! The work within a call of the root: what a subtask writes, and the calls at any depth below it. It is told as the
 //! preliminary output of the root's call.
 
-use serde::ser::{Serialize, SerializeSeq, Serializer};
+use crate::template::Hole::{Json, Number, Text};
+use crate::template::{Hole, fill, filled};
 
 /// The distance between two preliminary outputs of a call.
 pub const SPACING_MS: u64 = 250;
@@ -21,27 +22,28 @@ pub struct Inside {
 }
 
 /// A call below the root's.
-#[derive(serde::Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Below {
     id: String,
     name: String,
     depth: u32,
-    state: State,
-}
-
-#[derive(Clone, Copy, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-enum State {
-    Running,
-    Done,
-    Error,
+    state: &'static str,
 }
 
 impl Inside {
-    /// The end of the text that the call's own level writes.
-    pub fn text(&self) -> &str {
-        &self.text
+    /// The output of its call so far: the end of the text that the call's own level writes, and the calls below it.
+    pub fn output(&self) -> Vec<u8> {
+        self.output_with(Text(&self.text))
+    }
+
+    /// The output of its call with this text.
+    pub fn output_with(&self, text: Hole<'_>) -> Vec<u8> {
+        let mut calls = Vec::new();
+        for Below { id, name, depth, state } in &self.calls {
+            let call = [Text(id), Text(name), Number((*depth).into()), Text(state)];
+            calls.extend_from_slice(if calls.is_empty() { b"" } else { b"," });
+            fill(r#"{"id":$,"name":$,"depth":$,"state":$}"#, &call, &mut calls);
+        }
+        filled(r#"{"text":$,"calls":[$]}"#, &[text, Json(&calls)])
     }
 
     pub fn writes(&mut self, part_id: &str, content: &str) {
@@ -65,12 +67,12 @@ impl Inside {
         if self.calls.len() == MAX_CALLS {
             self.calls.remove(0);
         }
-        self.calls.push(Below { id: id.to_owned(), name: name.to_owned(), depth, state: State::Running });
+        self.calls.push(Below { id: id.to_owned(), name: name.to_owned(), depth, state: "running" });
     }
 
     pub fn call_ends(&mut self, id: &str, is_error: bool) {
         if let Some(call) = self.calls.iter_mut().find(|call| call.id == id) {
-            call.state = if is_error { State::Error } else { State::Done };
+            call.state = if is_error { "error" } else { "done" };
         }
     }
 
@@ -81,14 +83,5 @@ impl Inside {
             self.told_at = Some(now_ms);
         }
         is_due
-    }
-}
-
-/// Its calls.
-impl Serialize for Inside {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut calls = to.serialize_seq(Some(self.calls.len()))?;
-        self.calls.iter().try_for_each(|call| calls.serialize_element(call))?;
-        calls.end()
     }
 }

@@ -8,8 +8,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use super::{INTERNAL, TASK, complete, error, response, typed};
-use crate::given::{object, of_members, with};
+use super::{INTERNAL, SERVER, TASK, error};
+use crate::template::Hole::{Json, Number, Text};
+use crate::template::{fill, filled};
 use crate::{Encode, Header, is_root};
 use wire::protocol::{
     AgentState, AnswerForm, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, McpGives, McpReply,
@@ -33,25 +34,28 @@ struct Asked {
 
 impl Asked {
     /// The request to the client: a form with one choice.
-    fn question(&self) -> Value {
-        let mut choices = vec![Value::from("approve"), Value::from("deny")];
-        if self.for_thread {
-            choices.push(Value::from("approve_for_thread"));
-        }
-        let decision = object! { "type": "string", "title": "Decision", "enum": choices };
-        let schema = object! {
-            "type": "object", "properties": object! { "decision": decision },
-            "required": vec![Value::from("decision")],
-        };
-        let params = object! { "mode": "form", "message": &*self.message, "requestedSchema": schema };
-        object! { "method": "elicitation/create", "params": params }
+    fn question(&self) -> Vec<u8> {
+        let more: &[u8] = if self.for_thread { br#","approve_for_thread""# } else { b"" };
+        filled(QUESTION, &[Text(&self.message), Json(more)])
     }
 }
+
+/// A notification of progress.
+const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":$,"progress":$,"progressToken":$}}"#;
+const RESPONSE: &str = r#"{"id":$,"jsonrpc":"2.0","result":$}"#;
+/// The members of a result of 2026-07-28 before its own.
+const TYPED: &str = r#""_meta":{"io.modelcontextprotocol/serverInfo":$},"resultType":$"#;
+const IDS: &str = r#"{"finish_reason":$,"thread_id":$,"turn_id":$}"#;
+/// The members of the result of `chat`.
+const ANSWER: &str = r#""content":[$],"isError":$,"structuredContent":{"answer":$,"finish_reason":$,"thread_id":$,"turn_id":$}"#;
+/// The members of the state of a task.
+const STATE: &str =
+    r#""createdAt":$,"lastUpdatedAt":$,"pollIntervalMs":$,"status":$,"taskId":$,"ttlMs":null$"#;
+const QUESTION: &str = r#"{"method":"elicitation/create","params":{"message":$,"mode":"form","requestedSchema":{"properties":{"decision":{"enum":["approve","deny"$],"title":"Decision","type":"string"}},"required":["decision"],"type":"object"}}}"#;
 
 /// A response that is being written.
 pub struct Encoder {
     how: McpReply,
-    id: Value,
     thread: String,
     turn: String,
     /// When the turn began, and for how long it has run as far as its events tell, in milliseconds.
@@ -70,15 +74,11 @@ pub struct Encoder {
     over: bool,
 }
 
-type Written = Result<(), Error>;
-
 impl Encoder {
     pub fn new(how: McpReply) -> Self {
-        let id = wire::json::from_str(&how.id).unwrap_or_default();
         let none = String::new;
         Encoder {
             how,
-            id,
             thread: none(),
             turn: none(),
             created: 0,
@@ -95,99 +95,103 @@ impl Encoder {
     }
 
     /// A notification of progress.
-    fn tell(&mut self, message: &str, out: &mut Vec<u8>) -> Written {
-        let (Some(token), AnswerForm::Stream) = (&self.how.progress, self.how.form) else { return Ok(()) };
+    fn tell(&mut self, message: &str, out: &mut Vec<u8>) {
+        let (Some(token), AnswerForm::Stream) = (&self.how.progress, self.how.form) else { return };
         self.told += 1;
-        let token: Value = wire::json::from_str(token)?;
-        let params = object! { "progressToken": token, "progress": self.told, "message": message };
-        let told = object! { "jsonrpc": "2.0", "method": "notifications/progress", "params": params };
-        self.write(&told, out)
+        let told = filled(PROGRESS, &[Text(message), Number(self.told), Json(token.as_bytes())]);
+        self.write(&told, out);
     }
 
     /// Tells the text that has come, unless it told some a moment ago.
-    fn tell_text(&mut self, now_ms: u64, out: &mut Vec<u8>) -> Written {
+    fn tell_text(&mut self, now_ms: u64, out: &mut Vec<u8>) {
         if self.how.progress.is_none() || now_ms < self.told_at + TELLS_MS {
-            return Ok(());
+            return;
         }
         self.told_at = now_ms;
         let text = std::mem::take(&mut self.untold);
-        self.tell(&text, out)
+        self.tell(&text, out);
     }
 
-    fn write(&self, message: &Value, out: &mut Vec<u8>) -> Written {
-        if self.how.form != AnswerForm::Stream {
-            return serde_json::to_writer(out, message);
+    fn write(&self, message: &[u8], out: &mut Vec<u8>) {
+        match self.how.form {
+            AnswerForm::Stream => fill("event: message\ndata: $\n\n", &[Json(message)], out),
+            AnswerForm::Whole | AnswerForm::Now => out.extend_from_slice(message),
         }
-        out.extend_from_slice(b"event: message\ndata: ");
-        serde_json::to_writer(&mut *out, message)?;
-        out.extend_from_slice(b"\n\n");
-        Ok(())
     }
 
-    fn give(&mut self, result: Value, out: &mut Vec<u8>) -> Written {
+    fn give(&mut self, result: &[u8], out: &mut Vec<u8>) {
         self.over = true;
-        self.write(&response(&self.id, result), out)
+        let id = Json(self.how.id.as_bytes());
+        self.write(&filled(RESPONSE, &[id, Json(result)]), out);
+    }
+
+    /// A result of these members, in the form of the client's revision.
+    fn typed(&self, kind: &str, members: &[u8]) -> Vec<u8> {
+        if !self.how.is_modern {
+            return filled("{$}", &[Json(members)]);
+        }
+        let typed = filled(TYPED, &[Json(SERVER.as_bytes()), Text(kind)]);
+        let between: &[u8] = if members.is_empty() { b"" } else { b"," };
+        filled("{$$$}", &[Json(&typed), Json(between), Json(members)])
     }
 
     /// The result of `chat`. `ended`: how the turn ended; `note`: what else the client should know.
-    fn answer(&self, ended: &str, note: Option<&str>, is_error: bool) -> Value {
+    fn answer(&self, ended: &str, note: Option<&str>, is_error: bool) -> Vec<u8> {
         let mut answer = String::new();
         for (_, text) in &self.texts {
             answer.push_str(if answer.is_empty() { "" } else { "\n\n" });
             answer.push_str(text);
         }
-        let ids = object! {
-            "thread_id": &*self.thread, "turn_id": &*self.turn, "finish_reason": ended,
-        };
+        let [ended, thread, turn] = [ended, &self.thread, &self.turn].map(Text);
         // A model that reads the texts alone needs the thread's id too.
-        let told = ids.to_string();
+        let ids = filled(IDS, &[ended, thread, turn]);
+        let told = String::from_utf8_lossy(&ids);
         let mut content = Vec::new();
-        for text in [answer.as_str(), note.unwrap_or_default(), told.as_str()] {
+        for text in [&*answer, note.unwrap_or_default(), &told] {
             if !text.is_empty() {
-                content.push(object! { "type": "text", "text": text });
+                content.extend_from_slice(if content.is_empty() { b"" } else { b"," });
+                fill(r#"{"text":$,"type":"text"}"#, &[Text(text)], &mut content);
             }
         }
-        let answer = object! { "answer": answer };
-        object! { "content": content, "structuredContent": with(answer, ids), "isError": is_error }
+        let is_error: &[u8] = if is_error { b"true" } else { b"false" };
+        let members = filled(ANSWER, &[Json(&content), Json(is_error), Text(&answer), ended, thread, turn]);
+        self.typed("complete", &members)
     }
 
     /// The turn has ended.
-    fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Written {
+    fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) {
         let failed =
             matches!(reason, FinishReason::Error | FinishReason::Interrupted | FinishReason::Cancelled);
         let ended = json!(reason);
-        let result = self.answer(ended.as_str().unwrap_or_default(), self.stop.as_deref(), failed);
-        let is_modern = self.how.is_modern;
-        let status = if reason == FinishReason::Cancelled { "cancelled" } else { "completed" };
+        let answer = || self.answer(ended.as_str().unwrap_or_default(), self.stop.as_deref(), failed);
         let result = match self.how.gives {
-            McpGives::Answer => complete(is_modern, result),
-            McpGives::Task if status == "cancelled" => self.task(status, "complete", Value::Null),
+            McpGives::Answer => answer(),
+            McpGives::Task if reason == FinishReason::Cancelled => self.task("cancelled", "complete", b""),
             McpGives::Task => {
-                self.task(status, "complete", object! { "result": complete(is_modern, result) })
+                self.task("completed", "complete", &filled(r#","result":$"#, &[Json(&answer())]))
             }
             McpGives::NewTask | McpGives::Nothing => self.so_far(),
         };
-        self.give(result, out)
+        self.give(&result, out);
     }
 
     /// The state of the task, with more members.
-    fn task(&self, status: &str, kind: &str, more: Value) -> Value {
+    fn task(&self, status: &str, kind: &str, more: &[u8]) -> Vec<u8> {
         let id = crate::ids::of_answer(TASK, &self.thread, &self.turn, 0);
-        let state = object! {
-            "taskId": id, "status": status, "createdAt": rfc3339(self.created),
-            "lastUpdatedAt": rfc3339(self.created.saturating_add(self.ran)), "ttlMs": Value::Null,
-            "pollIntervalMs": POLL_MS,
-        };
-        typed(true, kind, with(state, more))
+        let updated = rfc3339(self.created.saturating_add(self.ran));
+        let (created, updated) = (rfc3339(self.created), Text(&updated));
+        let holes = [Text(&created), updated, Number(POLL_MS), Text(status), Text(&id), Json(more)];
+        self.typed(kind, &filled(STATE, &holes))
     }
 
     /// The questions, as requests to the client.
-    fn questions(&self) -> Value {
+    fn questions(&self) -> Vec<u8> {
         let mut questions = Vec::new();
         for asked in &self.asked {
-            questions.push((asked.id.as_str(), asked.question()));
+            questions.extend_from_slice(if questions.is_empty() { b"" } else { b"," });
+            fill("$:$", &[Text(&asked.id), Json(&asked.question())], &mut questions);
         }
-        of_members(questions)
+        questions
     }
 
     /// Where a person decides.
@@ -206,25 +210,24 @@ impl Encoder {
     }
 
     /// The result of a turn that has not ended.
-    fn so_far(&self) -> Value {
-        let is_modern = self.how.is_modern;
+    fn so_far(&self) -> Vec<u8> {
         let state = self.how.state.as_ref().filter(|_| !self.asked.is_empty());
         match (self.how.gives, state) {
-            (McpGives::NewTask, _) => self.task("working", "task", Value::Null),
-            (McpGives::Nothing, _) => complete(is_modern, object! {}),
-            (McpGives::Task, _) if !self.is_waiting => self.task("working", "complete", Value::Null),
+            (McpGives::NewTask, _) => self.task("working", "task", b""),
+            (McpGives::Nothing, _) => self.typed("complete", b""),
+            (McpGives::Task, _) if !self.is_waiting => self.task("working", "complete", b""),
             (McpGives::Task, None) => {
-                self.task("working", "complete", object! { "statusMessage": self.directions() })
+                let told = filled(r#","statusMessage":$"#, &[Text(&self.directions())]);
+                self.task("working", "complete", &told)
             }
             (McpGives::Task, Some(_)) => {
-                self.task("input_required", "complete", object! { "inputRequests": self.questions() })
+                let asks = filled(r#","inputRequests":{$}"#, &[Json(&self.questions())]);
+                self.task("input_required", "complete", &asks)
             }
-            (McpGives::Answer, None) => {
-                complete(is_modern, self.answer("waiting", Some(&self.directions()), false))
-            }
+            (McpGives::Answer, None) => self.answer("waiting", Some(&self.directions()), false),
             (McpGives::Answer, Some(state)) => {
-                let asks = object! { "inputRequests": self.questions(), "requestState": &**state };
-                typed(true, "input_required", asks)
+                let holes = [Json(&self.questions()), Text(state)];
+                self.typed("input_required", &filled(r#""inputRequests":{$},"requestState":$"#, &holes))
             }
         }
     }
@@ -249,7 +252,7 @@ impl Encode for Encoder {
     }
 
     // Long: an arm for each event that counts.
-    fn encode(&mut self, numbered: &Numbered, now_ms: u64, out: &mut Vec<u8>) -> Written {
+    fn encode(&mut self, numbered: &Numbered, now_ms: u64, out: &mut Vec<u8>) -> Result<(), Error> {
         if self.over {
             return Ok(());
         }
@@ -266,7 +269,7 @@ impl Encode for Encoder {
                 };
                 self.texts.push((String::new(), answer.content.clone()));
                 self.stop = answer.stop.as_ref().map(|stop| stop.message.clone());
-                self.finish(answer.finish_reason.unwrap_or(FinishReason::Stop), out)
+                self.finish(answer.finish_reason.unwrap_or(FinishReason::Stop), out);
             }
             Event::Chunk { content, model_call_id, place, kind: ChunkKind::Text, .. } if is_root(place) => {
                 if content.is_empty() {
@@ -277,60 +280,58 @@ impl Encode for Encoder {
                     None => self.texts.push((model_call_id.clone(), content.clone())),
                 }
                 self.untold.push_str(content);
-                self.tell_text(now_ms, out)
+                self.tell_text(now_ms, out);
             }
             // The text of a model call that broke off does not count.
             Event::ModelCallReset { model_call_id, place, .. } if is_root(place) => {
                 self.texts.retain(|(of, _)| of != model_call_id);
                 self.untold.clear();
-                Ok(())
             }
             Event::ModelCallUpdate { started_ms, duration_ms, .. } => {
                 self.lasts(*started_ms, *duration_ms);
-                Ok(())
             }
             Event::ToolCallUpdate { status: CallStatus::Start, name, started_ms, .. } => {
                 self.lasts(*started_ms, None);
-                self.tell(&format!("The agent calls {name}."), out)
+                self.tell(&format!("The agent calls {name}."), out);
             }
             Event::StepStart { title, .. } => self.tell(title, out),
             Event::ApprovalRequest { approval_id, name, args, form: None, .. } => {
                 let args: String = args.to_string().chars().take(MAX_ARGS).collect();
                 self.asks(approval_id, format!("The agent asks to call {name} with {args}."), true);
-                Ok(())
             }
             Event::LimitRequest { approval_id, reason, limit, raised_to, grants_left, .. } => {
                 self.asks(approval_id, limit_message(*reason, *limit, *raised_to, *grants_left), false);
-                Ok(())
             }
             Event::ApprovalResolved { approval_id, .. } | Event::LimitResolved { approval_id, .. } => {
                 self.asked.retain(|asked| asked.id != *approval_id);
-                Ok(())
             }
             Event::AgentState { state, .. } => {
                 self.is_waiting = *state == AgentState::WaitingOnUser;
-                Ok(())
             }
             Event::Error { message, .. } => {
                 self.stop = Some(message.clone());
-                Ok(())
             }
             Event::Done { finish_reason, .. } => self.finish(*finish_reason, out),
             // The rest has no form here.
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
-    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Written {
+    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Result<(), Error> {
         if self.over {
             return Ok(());
         }
         if self.how.gives == McpGives::Answer && !is_parked {
             self.over = true;
             let told = "the response broke off: read_thread has the rest of the answer";
-            return self.write(&error(&self.id, INTERNAL, told, Value::Null), out);
+            let id: Value = wire::json::from_str(&self.how.id)?;
+            self.write(error(&id, INTERNAL, told, Value::Null).to_string().as_bytes(), out);
+            return Ok(());
         }
-        self.give(self.so_far(), out)
+        let result = self.so_far();
+        self.give(&result, out);
+        Ok(())
     }
 }
 

@@ -42,6 +42,10 @@ const LISTS_MS: u64 = 300_000;
 /// The prefix of the ids of tasks.
 const TASK: &str = "task";
 
+/// Who serves, as JSON.
+const SERVER: &str =
+    concat!(r#"{"name":"espalier","title":"Espalier","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
+
 const INSTRUCTIONS: &str = "Espalier is a chat service whose agent has tools, files, memories and documents of its own. \
     `chat` sends a message to it; the same `thread_id` goes on with a conversation.";
 
@@ -90,7 +94,7 @@ fn typed(is_modern: bool, kind: &str, result: Value) -> Value {
 }
 
 fn server() -> Value {
-    object! { "name": "espalier", "title": "Espalier", "version": env!("CARGO_PKG_VERSION") }
+    wire::json::from_str(SERVER).unwrap_or_default()
 }
 
 /// The result of `server/discover`.

@@ -1,43 +1,24 @@
 //! Chat Completions: an answer is one message. The calls that the service carries out have no form in it, and no event
 //! takes text back.
 
-use serde::Serialize;
-use serde_json::{Error, Value};
+use serde_json::Value;
 
 use super::encoder::{Asked, Form, Piece, Turn};
 use super::{CALL, COMPLETION, error};
-use crate::given::{object, with};
+use crate::template::Hole::{self, Json, Number};
+use crate::template::{fill, filled};
 use wire::protocol::{AnswerForm, ChunkKind, FinishReason};
 
-/// The object that a frame of a stream is.
-const CHUNK: &str = "chat.completion.chunk";
-
-/// The frame of a piece of text. Nearly all frames are such ones, so it is no `Value`, which costs several times the CPU. The
-/// members stand as in the other frames.
-#[derive(Serialize)]
-struct Delta<'a> {
-    choices: [Choice<'a>; 1],
-    created: u64,
-    id: &'a str,
-    model: &'a str,
-    object: &'a str,
-    usage: (),
-}
-
-#[derive(Serialize)]
-struct Choice<'a> {
-    delta: Said<'a>,
-    finish_reason: (),
-    index: u32,
-    logprobs: (),
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Said<'a> {
-    Content(&'a str),
-    ReasoningContent(&'a str),
-}
+/// The answer in JSON.
+const COMPLETE: &str = r#"{"choices":[{"finish_reason":$,"index":0,"logprobs":null,"message":{"content":$,$"refusal":$,"role":"assistant"$}}],"created":$,"id":$,"metadata":$,"model":$,"object":"chat.completion","usage":$}"#;
+/// A frame of a stream.
+const CHUNK: &str =
+    r#"{"choices":[$],"created":$,"id":$,$"model":$,"object":"chat.completion.chunk","usage":$}"#;
+const CHOICE: &str = r#"{"delta":{$},"finish_reason":$,"index":0,"logprobs":null}"#;
+const CALL_OF: &str = r#"{"function":{"arguments":$,"name":$},"id":$,$"type":"function"}"#;
+const METADATA: &str = r#"{"stop":$,"thread_id":$,"turn_id":$}"#;
+const USAGE: &str = r#"{"completion_tokens":$,"prompt_tokens":$,"prompt_tokens_details":{"cached_tokens":$},"total_tokens":$}"#;
+const NULL: Hole<'static> = Json(b"null");
 
 /// The text of the answer.
 #[derive(Default)]
@@ -83,14 +64,14 @@ impl Chat {
 
     /// Streams the text that has just come. A model call that broke off is repeated, and the client keeps the text that it
     /// has: so the repetition is held back as long as it says the same, and begins anew where it does not.
-    fn tell(&mut self, turn: &Turn, content: &str, is_first: bool, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn tell(&mut self, turn: &Turn, content: &str, is_first: bool, out: &mut Vec<u8>) {
         let told;
         let content = if self.cut.is_empty() {
             let begins = is_first && !self.before.is_empty() && !content.is_empty();
             told = if begins { ["\n\n", content].concat() } else { content.to_owned() };
             &*told
         } else if self.cut.starts_with(&self.text) {
-            return Ok(());
+            return;
         } else {
             let cut = std::mem::take(&mut self.cut);
             told = match self.text.strip_prefix(&cut) {
@@ -99,102 +80,93 @@ impl Chat {
             };
             &*told
         };
-        if content.is_empty() { Ok(()) } else { self.delta(turn, Said::Content(content), out) }
+        self.delta(turn, CONTENT, content, out);
     }
 
-    fn delta(&self, turn: &Turn, delta: Said<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
-        let choices = [Choice { delta, finish_reason: (), index: 0, logprobs: () }];
-        let (object, created, id, model) = (CHUNK, turn.created, &*self.id, &*turn.model);
-        frame(&Delta { choices, created, id, model, object, usage: () }, out)
+    /// Streams a piece of text, if there is one.
+    fn delta(&self, turn: &Turn, member: &str, text: &str, out: &mut Vec<u8>) {
+        if !text.is_empty() {
+            let delta = filled(member, &[Hole::Text(text)]);
+            chunk(turn, &self.id, (&delta, NULL), b"", out);
+        }
     }
 
-    fn whole(&self, turn: &Turn, message: Value, finish: &str, out: &mut Vec<u8>) -> Result<(), Error> {
-        let choice =
-            object! { "index": 0, "message": message, "logprobs": Value::Null, "finish_reason": finish };
-        let body = object! {
-            "id": turn.id(COMPLETION), "object": "chat.completion", "created": turn.created, "model": &*turn.model,
-            "choices": vec![choice],
-            "usage": usage(turn), "metadata": metadata(turn),
-        };
-        serde_json::to_writer(out, &body)
-    }
-
-    /// The end of the answer. `more`: the members that come last.
-    fn close(&mut self, turn: &Turn, more: Value, finish: &str, out: &mut Vec<u8>) -> Result<(), Error> {
+    /// The end of the answer, with what it asks: a refusal, or calls.
+    fn close(&self, turn: &Turn, refusal: Option<&str>, calls: &[u8], finish: &str, out: &mut Vec<u8>) {
+        let (finish, metadata, usage) = (Hole::Text(finish), metadata(turn), usage(turn));
+        let refusal = refusal.map(Hole::Text);
         if Self::is_whole(turn) {
-            let text = Some(self.joined()).filter(|text| !text.is_empty());
-            let message = object! { "role": "assistant", "content": text, "refusal": Value::Null };
-            let reasoning = match self.reasoning.is_empty() {
-                true => Value::Null,
-                false => object! { "reasoning_content": &*self.reasoning },
-            };
-            return self.whole(turn, with(with(message, reasoning), more), finish, out);
+            let text = self.joined();
+            let content = if text.is_empty() { NULL } else { Hole::Text(&text) };
+            let mut reasoning = Vec::new();
+            if !self.reasoning.is_empty() {
+                fill(r#""reasoning_content":$,"#, &[Hole::Text(&self.reasoning)], &mut reasoning);
+            }
+            let calls =
+                if calls.is_empty() { Vec::new() } else { filled(r#","tool_calls":[$]"#, &[Json(calls)]) };
+            let (created, id, model) = (Number(turn.created), Hole::Text(&self.id), Hole::Text(&turn.model));
+            let (reasoning, refusal, calls) = (Json(&reasoning), refusal.unwrap_or(NULL), Json(&calls));
+            let (metadata, usage) = (Json(&metadata), Json(&usage));
+            let holes = [finish, content, reasoning, refusal, calls, created, id, metadata, model, usage];
+            return fill(COMPLETE, &holes, out);
         }
-        if more.as_object().is_some_and(|more| !more.is_empty()) {
-            chunk(turn, more, None, out)?;
+        let asks = match refusal {
+            Some(refusal) => filled(r#""refusal":$"#, &[refusal]),
+            None if calls.is_empty() => Vec::new(),
+            None => filled(r#""tool_calls":[$]"#, &[Json(calls)]),
+        };
+        if !asks.is_empty() {
+            chunk(turn, &self.id, (&asks, NULL), b"", out);
         }
-        chunk(turn, object! {}, Some(finish), out)?;
+        chunk(turn, &self.id, (b"", finish), &metadata, out);
         if turn.how.usage {
-            write(turn, Vec::new(), Some(usage(turn)), false, out)?;
+            write(turn, &self.id, b"", b"", &usage, out);
         }
         out.extend_from_slice(b"data: [DONE]\n\n");
-        Ok(())
     }
 
-    fn fails(
-        &mut self,
-        turn: &Turn,
-        status: u16,
-        told: (&str, &str),
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let (code, message) = told;
-        let body = error(status, code, message, None);
+    fn fails(&mut self, turn: &Turn, status: u16, (code, message): (&str, &str), out: &mut Vec<u8>) {
+        let body = error(status, code, message, None).to_string();
         if Self::is_whole(turn) {
             self.status = status;
-            return serde_json::to_writer(out, &body);
+            return out.extend_from_slice(body.as_bytes());
         }
-        frame(&body, out)
+        fill("data: $\n\n", &[Json(body.as_bytes())], out);
     }
 }
 
+/// The members of a piece.
+const CONTENT: &str = r#""content":$"#;
+const REASONING: &str = r#""reasoning_content":$"#;
+
 impl Form for Chat {
-    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         self.id = turn.id(COMPLETION);
-        match Self::is_whole(turn) {
-            true => Ok(()),
-            false => {
-                chunk(turn, object! { "role": "assistant", "content": "", "refusal": Value::Null }, None, out)
-            }
+        if !Self::is_whole(turn) {
+            let role = br#""content":"","refusal":null,"role":"assistant""#;
+            chunk(turn, &self.id, (role, NULL), &metadata(turn), out);
         }
     }
 
-    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) {
         let Piece { model_call, kind, content, .. } = piece;
         self.turns_to(model_call);
-        let is_whole = Self::is_whole(turn);
-        if kind == ChunkKind::Reasoning {
-            if is_whole {
-                self.reasoning.push_str(content);
-                return Ok(());
+        match (kind, Self::is_whole(turn)) {
+            (ChunkKind::Reasoning, true) => self.reasoning.push_str(content),
+            (ChunkKind::Reasoning, false) => self.delta(turn, REASONING, content, out),
+            (ChunkKind::Text, is_whole) => {
+                let is_first = self.text.is_empty();
+                self.text.push_str(content);
+                if !is_whole {
+                    self.tell(turn, content, is_first, out);
+                }
             }
-            let delta = Said::ReasoningContent(content);
-            return if content.is_empty() { Ok(()) } else { self.delta(turn, delta, out) };
         }
-        let is_first = self.text.is_empty();
-        self.text.push_str(content);
-        if is_whole { Ok(()) } else { self.tell(turn, content, is_first, out) }
     }
 
-    fn ends(
-        &mut self,
-        turn: &Turn,
-        model_call: &str,
-        broke_off: bool,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    fn ends(&mut self, turn: &Turn, model_call: &str, broke_off: bool, out: &mut Vec<u8>) {
         if self.model_call != model_call {
-            return Ok(());
+            return;
         }
         if broke_off {
             self.reasoning.truncate(self.reasoned);
@@ -203,55 +175,37 @@ impl Form for Chat {
             if self.cut.is_empty() && !Self::is_whole(turn) {
                 self.cut = text;
             }
-            return Ok(());
+            return;
         }
         // The repetition said less than the client has.
         let cut = std::mem::take(&mut self.cut);
-        match cut.is_empty() || cut == self.text || self.text.is_empty() {
-            true => Ok(()),
-            false => self.delta(turn, Said::Content(&["\n\n", &self.text].concat()), out),
+        if !cut.is_empty() && cut != self.text && !self.text.is_empty() {
+            self.delta(turn, CONTENT, &["\n\n", &self.text].concat(), out);
         }
     }
 
-    fn call_starts(&mut self, _: &Turn, _: (&str, &str, &Value), _: &mut Vec<u8>) -> Result<(), Error> {
-        Ok(())
-    }
+    fn call_starts(&mut self, _: &Turn, _: (&str, &str, &Value), _: &mut Vec<u8>) {}
 
-    fn call_ends(
-        &mut self,
-        _: &Turn,
-        _: (&str, &str, &Value),
-        _: (&str, bool),
-        _: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
+    fn call_ends(&mut self, _: &Turn, _: (&str, &str, &Value), _: (&str, bool), _: &mut Vec<u8>) {}
 
     /// The calls of the client. Without one a person is asked, and no event asks them: the client learns where they decide.
-    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
-        let calls: Vec<&Asked> = turn.asked.iter().filter(|asked| asked.by_client).collect();
-        if calls.is_empty() {
-            let refusal = object! { "refusal": refusal(turn) };
-            return self.close(turn, refusal, "stop", out);
-        }
+    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         let is_whole = Self::is_whole(turn);
-        let calls = calls.into_iter().enumerate().map(|(index, Asked { id, name, args, .. })| {
-            let function = object! { "name": &**name, "arguments": args.to_string() };
-            let call = object! { "id": turn.id_of(CALL, id), "type": "function", "function": function };
-            with(
-                call,
-                if is_whole {
-                    Value::Null
-                } else {
-                    object! { "index": index }
-                },
-            )
-        });
-        let calls: Vec<Value> = calls.collect();
-        self.close(turn, object! { "tool_calls": calls }, "tool_calls", out)
+        let (mut calls, mut index) = (Vec::new(), 0);
+        for Asked { id, name, args, .. } in turn.asked.iter().filter(|asked| asked.by_client) {
+            let at = if is_whole { Vec::new() } else { filled(r#""index":$,"#, &[Number(index)]) };
+            let (id, args) = (turn.id_of(CALL, id), args.to_string());
+            calls.extend_from_slice(if calls.is_empty() { b"" } else { b"," });
+            fill(CALL_OF, &[Hole::Text(&args), Hole::Text(name), Hole::Text(&id), Json(&at)], &mut calls);
+            index += 1;
+        }
+        match calls.is_empty() {
+            true => self.close(turn, Some(&refusal(turn)), b"", "stop", out),
+            false => self.close(turn, None, &calls, "tool_calls", out),
+        }
     }
 
-    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) {
         let finish = match reason {
             FinishReason::Stop => "stop",
             FinishReason::Length | FinishReason::Budget => "length",
@@ -261,15 +215,15 @@ impl Form for Chat {
                 return self.fails(turn, 500, stop.unwrap_or(("cancelled", "The turn was stopped.")), out);
             }
         };
-        self.close(turn, Value::Null, finish, out)
+        self.close(turn, None, b"", finish, out);
     }
 
-    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.fails(turn, 500, ("interrupted", "The answer is not complete."), out)
+    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) {
+        self.fails(turn, 500, ("interrupted", "The answer is not complete."), out);
     }
 
-    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.fails(turn, 404, ("not_waiting", "no call waits for this answer"), out)
+    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) {
+        self.fails(turn, 404, ("not_waiting", "no call waits for this answer"), out);
     }
 
     fn status(&self) -> u16 {
@@ -289,52 +243,28 @@ fn refusal(turn: &Turn) -> String {
     told
 }
 
-fn metadata(turn: &Turn) -> Value {
-    let stop = turn.stop.as_ref().map(|(code, _)| code.as_str());
-    object! { "thread_id": &*turn.thread, "turn_id": &*turn.turn, "stop": stop }
+fn metadata(turn: &Turn) -> Vec<u8> {
+    let stop = turn.stop.as_ref().map_or(NULL, |(code, _)| Hole::Text(code));
+    filled(METADATA, &[stop, Hole::Text(&turn.thread), Hole::Text(&turn.turn)])
 }
 
-fn usage(turn: &Turn) -> Value {
+fn usage(turn: &Turn) -> Vec<u8> {
     let usage = &turn.usage;
-    object! {
-        "prompt_tokens": usage.input_tokens, "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens + usage.output_tokens,
-        "prompt_tokens_details": object! { "cached_tokens": usage.cached_tokens },
-    }
+    let (input, output) = (usage.input_tokens, usage.output_tokens);
+    filled(USAGE, &[Number(output), Number(input), Number(usage.cached_tokens), Number(input + output)])
 }
 
-fn chunk(turn: &Turn, delta: Value, finish: Option<&str>, out: &mut Vec<u8>) -> Result<(), Error> {
-    let ends = finish.is_some() || delta.get("role").is_some();
-    let choice = object! { "index": 0, "delta": delta, "logprobs": Value::Null, "finish_reason": finish };
-    write(turn, vec![choice], None, ends, out)
+/// Writes a chunk with members of its delta. The first and the last one say to which thread it belongs.
+fn chunk(turn: &Turn, id: &str, (delta, finish): (&[u8], Hole<'_>), metadata: &[u8], out: &mut Vec<u8>) {
+    let choice = filled(CHOICE, &[Json(delta), finish]);
+    write(turn, id, &choice, metadata, b"null", out);
 }
 
-/// Writes a chunk. The first and the last one say to which thread it belongs.
-fn write(
-    turn: &Turn,
-    choices: Vec<Value>,
-    usage: Option<Value>,
-    has_metadata: bool,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let chunk = object! {
-        "id": turn.id(COMPLETION), "object": CHUNK, "created": turn.created, "model": &*turn.model,
-        "choices": choices, "usage": usage,
-    };
-    let chunk = with(
-        chunk,
-        if has_metadata {
-            object! { "metadata": metadata(turn) }
-        } else {
-            Value::Null
-        },
-    );
-    frame(&chunk, out)
-}
-
-fn frame(data: &impl Serialize, out: &mut Vec<u8>) -> Result<(), Error> {
+fn write(turn: &Turn, id: &str, choices: &[u8], metadata: &[u8], usage: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"data: ");
-    serde_json::to_writer(&mut *out, data)?;
+    let metadata =
+        if metadata.is_empty() { Vec::new() } else { filled(r#""metadata":$,"#, &[Json(metadata)]) };
+    let (created, id, model) = (Number(turn.created), Hole::Text(id), Hole::Text(&turn.model));
+    fill(CHUNK, &[Json(choices), created, id, Json(&metadata), model, Json(usage)], out);
     out.extend_from_slice(b"\n\n");
-    Ok(())
 }

@@ -82,30 +82,22 @@ pub struct Piece<'a> {
     pub done: bool,
 }
 
-type Written = Result<(), Error>;
-
 /// Writes an answer in one of the APIs.
 pub trait Form {
-    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
-    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) -> Written;
+    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>);
+    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>);
     /// A model call of the root has ended. If it broke off, its text does not count.
-    fn ends(&mut self, turn: &Turn, model_call: &str, broke_off: bool, out: &mut Vec<u8>) -> Written;
+    fn ends(&mut self, turn: &Turn, model_call: &str, broke_off: bool, out: &mut Vec<u8>);
     /// A call of the root that the service carries out.
-    fn call_starts(&mut self, turn: &Turn, call: (&str, &str, &Value), out: &mut Vec<u8>) -> Written;
-    fn call_ends(
-        &mut self,
-        turn: &Turn,
-        call: (&str, &str, &Value),
-        result: (&str, bool),
-        out: &mut Vec<u8>,
-    ) -> Written;
+    fn call_starts(&mut self, turn: &Turn, call: (&str, &str, &Value), out: &mut Vec<u8>);
+    fn call_ends(&mut self, turn: &Turn, call: (&str, &str, &Value), result: (&str, bool), out: &mut Vec<u8>);
     /// The answer ends with what is asked.
-    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
-    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) -> Written;
+    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>);
+    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>);
     /// The log has no more of the answer for now.
-    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
+    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>);
     /// There is no such answer.
-    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written;
+    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>);
     /// The status of an answer in JSON.
     fn status(&self) -> u16;
 }
@@ -136,21 +128,23 @@ impl Encoder {
         Encoder { turn, form, running: ById::default(), is_written: false, over: false }
     }
 
-    fn begin(&mut self, out: &mut Vec<u8>) -> Written {
-        if self.turn.is_heard() { self.form.begin(&self.turn, out) } else { Ok(()) }
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.turn.is_heard() {
+            self.form.begin(&self.turn, out);
+        }
     }
 
     /// The turn waits: the answer ends, or the next one begins.
-    fn parked(&mut self, out: &mut Vec<u8>) -> Written {
+    fn parked(&mut self, out: &mut Vec<u8>) {
         if self.turn.is_heard() {
             self.is_written = true;
             return self.form.asks(&self.turn, out);
         }
         self.turn.segment += 1;
-        self.begin(out)
+        self.begin(out);
     }
 
-    fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Written {
+    fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) {
         self.over = true;
         // Many model calls without an answer are a limit, and no failure, to these clients.
         let is_limit = self.turn.stop.as_ref().is_some_and(|(code, _)| code == "iteration_limit");
@@ -162,20 +156,20 @@ impl Encoder {
     }
 
     /// A turn whose events the service has deleted: its answer, whichever part of it was asked for.
-    fn stored(&mut self, answer: &StoredMessage, out: &mut Vec<u8>) -> Written {
+    fn stored(&mut self, answer: &StoredMessage, out: &mut Vec<u8>) {
         let StoredMessage { id, content, usage, finish_reason, stop, .. } = answer;
         self.turn.segment = self.turn.how.segment;
         self.turn.how.after = None;
-        self.form.begin(&self.turn, out)?;
+        self.form.begin(&self.turn, out);
         let kind = ChunkKind::Text;
-        self.form.text(&self.turn, Piece { part: id, model_call: id, kind, content, done: true }, out)?;
+        self.form.text(&self.turn, Piece { part: id, model_call: id, kind, content, done: true }, out);
         if let Some(usage) = usage {
             self.turn.usage.input_tokens = usage.input_tokens;
             self.turn.usage.cached_tokens = usage.cached_tokens;
             self.turn.usage.output_tokens = usage.output_tokens;
         }
         self.turn.stop = stop.as_ref().map(|stop| (stop.code.clone(), stop.message.clone()));
-        self.finish(finish_reason.unwrap_or(FinishReason::Stop), out)
+        self.finish(finish_reason.unwrap_or(FinishReason::Stop), out);
     }
 
     fn asks(&mut self, id: &str, name: &str, args: Value, by_client: bool) {
@@ -199,7 +193,7 @@ impl Encode for Encoder {
     }
 
     // Long: an arm for each event that counts.
-    fn encode(&mut self, numbered: &Numbered, _: u64, out: &mut Vec<u8>) -> Written {
+    fn encode(&mut self, numbered: &Numbered, _: u64, out: &mut Vec<u8>) -> Result<(), Error> {
         if self.over || self.is_written {
             // The next answer has begun.
             self.over |= self.turn.how.api == OpenAiApi::Responses;
@@ -223,7 +217,7 @@ impl Encode for Encoder {
                 }
             }
             Event::AgentState { state: AgentState::WaitingOnUser, .. } if !self.turn.asked.is_empty() => {
-                self.parked(out)
+                self.parked(out);
             }
             Event::ModelCallUpdate { status: CallStatus::End, model_call_id, usage, place, .. } => {
                 if let (true, Some(usage)) = (is_heard, usage) {
@@ -232,19 +226,19 @@ impl Encode for Encoder {
                     sum.cached_tokens += usage.cached_tokens;
                     sum.output_tokens += usage.output_tokens;
                 }
-                match is_heard && is_root(place) {
-                    true => self.form.ends(&self.turn, model_call_id, false, out),
-                    false => Ok(()),
+                if is_heard && is_root(place) {
+                    self.form.ends(&self.turn, model_call_id, false, out);
                 }
             }
             Event::ModelCallReset { model_call_id, place, .. } if is_heard && is_root(place) => {
-                self.form.ends(&self.turn, model_call_id, true, out)
+                self.form.ends(&self.turn, model_call_id, true, out);
             }
             Event::Chunk { content, part_id, model_call_id, place, done, kind }
                 if is_heard && is_root(place) =>
             {
                 let (part, model_call) = (part_id.as_str(), model_call_id.as_str());
-                self.form.text(&self.turn, Piece { part, model_call, kind: *kind, content, done: *done }, out)
+                let piece = Piece { part, model_call, kind: *kind, content, done: *done };
+                self.form.text(&self.turn, piece, out);
             }
             Event::ToolCallUpdate {
                 status: CallStatus::Start,
@@ -260,46 +254,41 @@ impl Encode for Encoder {
                     self.asks(tool_call_id, name, args, true);
                 } else if is_root(place) {
                     if is_heard {
-                        self.form.call_starts(&self.turn, (tool_call_id, name, &args), out)?;
+                        self.form.call_starts(&self.turn, (tool_call_id, name, &args), out);
                     }
                     self.running.insert(tool_call_id, args);
                 }
-                Ok(())
             }
             Event::ToolCallUpdate { tool_call_id, name, result, is_error, place, .. } => {
                 self.answered(tool_call_id);
                 let args = self.running.remove(tool_call_id).unwrap_or_default();
                 let is_told = is_heard && is_root(place) && names::theirs(name) == *name;
                 let result = (result.as_deref().unwrap_or_default(), *is_error);
-                match is_told {
-                    true => self.form.call_ends(&self.turn, (tool_call_id, name, &args), result, out),
-                    false => Ok(()),
+                if is_told {
+                    self.form.call_ends(&self.turn, (tool_call_id, name, &args), result, out);
                 }
             }
             Event::ApprovalRequest { approval_id, name, args, form: None, .. } => {
                 self.asks(approval_id, name, args.clone(), false);
-                Ok(())
             }
             Event::LimitRequest { approval_id, reason, limit, observed, raised_to, grants_left, .. } => {
                 let args = raised(*reason, *limit, *observed, *raised_to, *grants_left);
                 self.asks(approval_id, RAISE_LIMIT, args, false);
-                Ok(())
             }
             Event::ApprovalResolved { approval_id, .. } | Event::LimitResolved { approval_id, .. } => {
                 self.answered(approval_id);
-                Ok(())
             }
             Event::Error { code, message, .. } => {
                 self.turn.stop = Some((code.clone(), message.clone()));
-                Ok(())
             }
             Event::Done { finish_reason, .. } => self.finish(*finish_reason, out),
             // The rest has no form here, or belongs to a level below.
-            _ => Ok(()),
+            _ => {}
         }
+        Ok(())
     }
 
-    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Written {
+    fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> Result<(), Error> {
         if self.over || self.is_written {
             return Ok(());
         }
@@ -308,5 +297,6 @@ impl Encode for Encoder {
             true => self.form.is_missing(&self.turn, out),
             false => self.form.cut_off(&self.turn, out),
         }
+        Ok(())
     }
 }

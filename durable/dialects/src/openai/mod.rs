@@ -19,8 +19,6 @@ pub use encoder::Encoder;
 pub use request::{Sent, Wants};
 pub use schema::{CompletionBody, ResponseBody};
 
-/// The name of our service where a client expects that of an MCP server.
-const SERVER: &str = "espalier";
 /// The prefixes of our ids: of answers, of calls of the client, and of questions to a person.
 const COMPLETION: &str = "chatcmpl";
 const RESPONSE: &str = "resp";

@@ -5,20 +5,28 @@
 //! The number of an event follows from that of our own event, so a replay numbers the same. Our log may have lost the last
 //! chunks of a model call that broke off: their numbers stay unused.
 
-use serde::Serialize;
-use serde_json::{Error, Value};
+use serde_json::Value;
 
 use super::encoder::{Asked, Form, Piece, Turn};
 use super::text::Text;
-use super::{CALL, QUESTION, RESPONSE, SERVER, error};
+use super::{CALL, QUESTION, RESPONSE, error};
 use crate::by_id::ById;
-use crate::given::{at, object, with};
+use crate::template::Hole::{self, Json, Number};
+use crate::template::{fill, filled};
 use wire::protocol::{AnswerForm, FinishReason};
 
-/// The members of an answer that are always the same.
-const ALWAYS: &str = r#"{"object": "response", "error": null, "incomplete_details": null, "instructions": null,
-    "parallel_tool_calls": true, "store": true, "temperature": null, "text": {"format": {"type": "text"}},
-    "tool_choice": "auto", "tools": [], "top_p": null, "truncation": "disabled"}"#;
+/// A whole answer.
+const ANSWER: &str = r#"{"background":$,"created_at":$,"error":$,"id":$,"incomplete_details":$,"instructions":null,"metadata":{"thread_id":$,"turn_id":$},"model":$,"object":"response","output":[$],"parallel_tool_calls":true,"previous_response_id":$,"status":$,"store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled","usage":$}"#;
+const USAGE: &str = r#"{"input_tokens":$,"input_tokens_details":{"cached_tokens":$},"output_tokens":$,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":$}"#;
+/// The items: a call that the service carries out, a question to a person, a call of the client.
+const MCP_CALL: &str = r#"{"arguments":$,"error":$,"id":$,"name":$,"output":$,"server_label":"espalier","status":$,"type":"mcp_call"}"#;
+const APPROVAL: &str =
+    r#"{"arguments":$,"id":$,"name":$,"server_label":"espalier","type":"mcp_approval_request"}"#;
+const FUNCTION_CALL: &str =
+    r#"{"arguments":$,"call_id":$,"id":$,"name":$,"status":$,"type":"function_call"}"#;
+/// The members of an event of an item.
+const ITEM: &str = r#""item":$,"output_index":$"#;
+const NULL: Hole<'static> = Json(b"null");
 /// How many events one of ours may become before their numbers move on to the next one's.
 const SPACING: u64 = 16;
 
@@ -29,28 +37,38 @@ pub struct Responses {
     next: u64,
     items: Vec<Item>,
     texts: Vec<Text>,
-    /// The calls of the root that have begun here, with the index and the item of each.
-    calls: ById<(usize, Value)>,
+    /// The calls of the root that have begun here.
+    calls: ById<Call>,
     status: u16,
 }
 
 /// An item, by its index.
 struct Item {
-    /// None while it is open, and where its model call broke off.
-    item: Option<Value>,
+    /// Its JSON. None while it is open, and where its model call broke off.
+    item: Option<Vec<u8>>,
     /// The model call that wrote it; empty for a call.
     model_call: String,
 }
 
-type Written = Result<(), Error>;
+/// A call that the service carries out.
+struct Call {
+    index: usize,
+    id: String,
+    name: String,
+    arguments: String,
+}
 
-fn frame(kind: &str, data: &impl Serialize, out: &mut Vec<u8>) -> Written {
-    out.extend_from_slice(b"event: ");
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(b"\ndata: ");
-    serde_json::to_writer(&mut *out, data)?;
-    out.extend_from_slice(b"\n\n");
-    Ok(())
+impl Call {
+    fn item(&self, status: &str, output: Hole<'_>, error: Hole<'_>) -> Vec<u8> {
+        let Call { id, name, arguments, .. } = self;
+        let (arguments, id, name, status) =
+            (Hole::Text(arguments), Hole::Text(id), Hole::Text(name), Hole::Text(status));
+        filled(MCP_CALL, &[arguments, error, id, name, output, status])
+    }
+}
+
+fn number(index: usize) -> Hole<'static> {
+    Number(index as u64)
 }
 
 impl Responses {
@@ -62,105 +80,107 @@ impl Responses {
         Some(number).filter(|_| turn.how.form == AnswerForm::Stream && (is_last || !is_known))
     }
 
-    fn event(&mut self, turn: &Turn, kind: &str, data: Value, is_last: bool, out: &mut Vec<u8>) -> Written {
-        let Some(number) = self.number(turn, is_last) else { return Ok(()) };
-        frame(kind, &with(data, object! { "type": kind, "sequence_number": number }), out)
+    /// Writes an event with these members.
+    fn event(
+        &mut self,
+        turn: &Turn,
+        kind: &str,
+        (members, holes): (&str, &[Hole<'_>]),
+        is_last: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let Some(number) = self.number(turn, is_last) else { return };
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(kind.as_bytes());
+        out.extend_from_slice(b"\ndata: {");
+        fill(members, holes, out);
+        fill(",\"sequence_number\":$,\"type\":$}\n\n", &[Number(number), Hole::Text(kind)], out);
     }
 
-    fn tell(&mut self, turn: &Turn, kind: &str, data: Value, out: &mut Vec<u8>) -> Written {
-        self.event(turn, kind, data, false, out)
+    fn tell(&mut self, turn: &Turn, kind: &str, members: &str, holes: &[Hole<'_>], out: &mut Vec<u8>) {
+        self.event(turn, kind, (members, holes), false, out);
     }
 
     /// A new item, and its index.
-    fn add(
-        &mut self,
-        turn: &Turn,
-        item: &Value,
-        model_call: &str,
-        out: &mut Vec<u8>,
-    ) -> Result<usize, Error> {
+    fn add(&mut self, turn: &Turn, item: &[u8], model_call: &str, out: &mut Vec<u8>) -> usize {
         let index = self.items.len();
         self.items.push(Item { item: None, model_call: model_call.to_owned() });
-        self.tell(
-            turn,
-            "response.output_item.added",
-            object! { "output_index": index, "item": item.clone() },
-            out,
-        )?;
-        Ok(index)
+        self.tell(turn, "response.output_item.added", ITEM, &[Json(item), number(index)], out);
+        index
     }
 
     /// An item is complete.
-    fn done(&mut self, turn: &Turn, index: usize, item: Value, out: &mut Vec<u8>) -> Written {
-        let data = object! { "output_index": index, "item": item.clone() };
+    fn done(&mut self, turn: &Turn, index: usize, item: Vec<u8>, out: &mut Vec<u8>) {
+        self.tell(turn, "response.output_item.done", ITEM, &[Json(&item), number(index)], out);
         if let Some(place) = self.items.get_mut(index) {
             place.item = Some(item);
         }
-        self.tell(turn, "response.output_item.done", data, out)
     }
 
     /// Closes texts of the model call, or all of them.
-    fn close(&mut self, turn: &Turn, model_call: Option<&str>, status: &str, out: &mut Vec<u8>) -> Written {
-        let closes = |text: &Text| model_call.is_none_or(|id| text.model_call == id);
-        let (closed, open) = std::mem::take(&mut self.texts).into_iter().partition(closes);
-        self.texts = open;
-        for text in Vec::<Text>::into_iter(closed) {
-            self.close_text(turn, &text, status, out)?;
+    fn close(&mut self, turn: &Turn, model_call: Option<&str>, status: &str, out: &mut Vec<u8>) {
+        for text in std::mem::take(&mut self.texts) {
+            match model_call.is_none_or(|id| text.model_call == id) {
+                true => self.close_text(turn, &text, status, out),
+                false => self.texts.push(text),
+            }
         }
-        Ok(())
     }
 
-    fn close_text(&mut self, turn: &Turn, text: &Text, status: &str, out: &mut Vec<u8>) -> Written {
-        let [_, _, done, part_done, _] = text.names();
+    fn close_text(&mut self, turn: &Turn, text: &Text, status: &str, out: &mut Vec<u8>) {
+        let [_, _, done, part_done] = text.names();
         if !text.text.is_empty() {
-            self.tell(turn, done, text.data("text", Value::from(&*text.text)), out)?;
-            self.tell(turn, part_done, text.data("part", text.content()), out)?;
+            let (id, index) = (Hole::Text(&text.id), number(text.index));
+            self.tell(turn, done, text.done(), &[id, index, Hole::Text(&text.text)], out);
+            self.tell(turn, part_done, text.of_part(), &[id, index, Json(&text.content())], out);
         }
-        self.done(turn, text.index, text.item(status), out)
+        self.done(turn, text.index, text.item(status), out);
     }
 
     /// The calls that have not ended are incomplete in this answer.
-    fn leave_calls(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
-        for (index, item) in std::mem::take(&mut self.calls).into_values() {
-            self.done(turn, index, with(item, object! { "status": "incomplete" }), out)?;
+    fn leave_calls(&mut self, turn: &Turn, out: &mut Vec<u8>) {
+        for call in std::mem::take(&mut self.calls).into_values() {
+            self.done(turn, call.index, call.item("incomplete", NULL, NULL), out);
         }
-        Ok(())
     }
 
-    /// The whole answer. `more`: members that the status has.
-    fn answer(&self, turn: &Turn, status: &str, more: Value) -> Value {
-        let text = |index| self.texts.iter().find(|text| text.index == index);
-        let call = |index| self.calls.iter().find(|(_, (of, _))| *of == index);
-        let open = |index| match text(index) {
-            Some(text) => Some(text.item("in_progress")),
-            None => call(index).map(|(_, (_, item))| item.clone()),
-        };
-        let item = |(index, item): (usize, &Item)| item.item.clone().or_else(|| open(index));
-        let output: Vec<Value> = self.items.iter().enumerate().filter_map(item).collect();
+    /// The whole answer. `why`: JSON for the members `error` and `incomplete_details`.
+    fn answer(&self, turn: &Turn, status: &str, (error, incomplete): (&[u8], &[u8])) -> Vec<u8> {
+        let mut output = Vec::new();
+        for (index, Item { item, .. }) in self.items.iter().enumerate() {
+            let text =
+                self.texts.iter().find(|text| text.index == index).map(|text| text.item("in_progress"));
+            let call = self.calls.iter().find(|(_, call)| call.index == index);
+            let open = text.or_else(|| call.map(|(_, call)| call.item("in_progress", NULL, NULL)));
+            let Some(item) = item.as_ref().or(open.as_ref()) else { continue };
+            output.extend_from_slice(if output.is_empty() { b"" } else { b"," });
+            output.extend_from_slice(item);
+        }
         let usage = &turn.usage;
-        let is_over = !matches!(status, "in_progress" | "queued");
-        let before = turn.segment.checked_sub(1);
-        let before = before.map(|segment| turn.id_at(RESPONSE, segment));
-        let usage = object! {
-            "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens,
-            "total_tokens": usage.input_tokens + usage.output_tokens,
-            "input_tokens_details": object! { "cached_tokens": usage.cached_tokens },
-            "output_tokens_details": object! { "reasoning_tokens": 0 },
+        let (input, cached, written) = (usage.input_tokens, usage.cached_tokens, usage.output_tokens);
+        let usage = match status {
+            "in_progress" | "queued" => b"null".to_vec(),
+            _ => filled(USAGE, &[Number(input), Number(cached), Number(written), Number(input + written)]),
         };
-        let answer = object! {
-            "id": turn.id(RESPONSE), "created_at": turn.created, "status": status, "model": &*turn.model,
-            "background": turn.how.background, "previous_response_id": before, "output": output,
-            "metadata": object! { "thread_id": &*turn.thread, "turn_id": &*turn.turn },
-            "usage": if is_over { usage } else { Value::Null },
-        };
-        with(with(wire::json::from_str(ALWAYS).unwrap_or_default(), answer), more)
+        let before = turn.segment.checked_sub(1).map(|segment| turn.id_at(RESPONSE, segment));
+        let (id, created) = (turn.id(RESPONSE), Number(turn.created));
+        let background: &[u8] = if turn.how.background { b"true" } else { b"false" };
+        let [id, thread, turn_id, model, status] =
+            [&*id, &*turn.thread, &*turn.turn, &*turn.model, status].map(Hole::Text);
+        let before = before.as_deref().map_or(NULL, Hole::Text);
+        let (background, error, incomplete) = (Json(background), Json(error), Json(incomplete));
+        let (output, usage) = (Json(&output), Json(&usage));
+        let holes = [
+            background, created, error, id, incomplete, thread, turn_id, model, output, before, status, usage,
+        ];
+        filled(ANSWER, &holes)
     }
 
     /// The end of the answer.
-    fn over(&mut self, turn: &Turn, status: &str, more: Value, out: &mut Vec<u8>) -> Written {
-        let answer = self.answer(turn, status, more);
+    fn over(&mut self, turn: &Turn, status: &str, why: (&[u8], &[u8]), out: &mut Vec<u8>) {
+        let answer = self.answer(turn, status, why);
         if turn.how.form != AnswerForm::Stream {
-            return serde_json::to_writer(out, &answer);
+            return out.extend_from_slice(&answer);
         }
         // There is no event of its own for an answer that was stopped.
         let kind = match status {
@@ -168,94 +188,95 @@ impl Responses {
             "failed" => "response.failed",
             _ => "response.incomplete",
         };
-        self.event(turn, kind, object! { "response": answer }, true, out)
+        self.event(turn, kind, (RESPONSE_MEMBER, &[Json(&answer)]), true, out);
     }
 
-    fn asks_one(&mut self, turn: &Turn, asked: &Asked, out: &mut Vec<u8>) -> Written {
+    fn asks_one(&mut self, turn: &Turn, asked: &Asked, out: &mut Vec<u8>) {
         let Asked { id, name, args, by_client } = asked;
         let arguments = args.to_string();
+        let (arguments, name) = (Hole::Text(&arguments), Hole::Text(name));
         if !by_client {
             let id = turn.id_of(QUESTION, id);
-            let item = object! {
-                "type": "mcp_approval_request", "id": id, "server_label": SERVER, "name": &**name, "arguments": arguments,
-            };
-            let index = self.add(turn, &item, "", out)?;
+            let item = filled(APPROVAL, &[arguments, Hole::Text(&id), name]);
+            let index = self.add(turn, &item, "", out);
             return self.done(turn, index, item, out);
         }
         let (item_id, call_id) = (format!("fc_{id}"), turn.id_of(CALL, id));
-        let item = object! {
-            "type": "function_call", "id": &*item_id, "call_id": call_id, "name": &**name, "arguments": "",
-            "status": "in_progress",
+        let (item_id, call_id) = (Hole::Text(&item_id), Hole::Text(&call_id));
+        let item = |arguments, status| {
+            filled(FUNCTION_CALL, &[arguments, call_id, item_id, name, Hole::Text(status)])
         };
-        let index = self.add(turn, &item, "", out)?;
-        let data =
-            |member: &str| object! { "item_id": &*item_id, "output_index": index, member: &*arguments };
-        self.tell(turn, "response.function_call_arguments.delta", data("delta"), out)?;
-        let done = with(data("arguments"), object! { "name": &**name });
-        self.tell(turn, "response.function_call_arguments.done", done, out)?;
-        self.done(turn, index, with(item, object! { "arguments": &*arguments, "status": "completed" }), out)
+        let index = self.add(turn, &item(Hole::Text(""), "in_progress"), "", out);
+        let (delta, done) = (
+            r#""delta":$,"item_id":$,"output_index":$"#,
+            r#""arguments":$,"item_id":$,"output_index":$,"name":$"#,
+        );
+        let holes = [arguments, item_id, number(index), name];
+        self.tell(turn, "response.function_call_arguments.delta", delta, &holes, out);
+        self.tell(turn, "response.function_call_arguments.done", done, &holes, out);
+        self.done(turn, index, item(arguments, "completed"), out);
+    }
+
+    /// An event of a call.
+    fn tell_call(&mut self, turn: &Turn, kind: &str, call: &Call, out: &mut Vec<u8>) {
+        let holes = [Hole::Text(&call.id), number(call.index)];
+        self.tell(turn, kind, r#""item_id":$,"output_index":$"#, &holes, out);
     }
 }
 
+/// The member of an event that is the whole answer.
+const RESPONSE_MEMBER: &str = r#""response":$"#;
+/// Nothing went wrong, and nothing is missing.
+const WHOLE: (&[u8], &[u8]) = (b"null", b"null");
+
 impl Form for Responses {
-    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
+    fn begin(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         for kind in ["response.created", "response.in_progress"] {
-            let answer = self.answer(turn, "in_progress", Value::Null);
-            self.tell(turn, kind, object! { "response": answer }, out)?;
+            let answer = self.answer(turn, "in_progress", WHOLE);
+            self.tell(turn, kind, RESPONSE_MEMBER, &[Json(&answer)], out);
         }
-        Ok(())
     }
 
-    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) -> Written {
+    fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) {
         let Piece { part, model_call, kind, content, done } = piece;
         let open = self.texts.iter().position(|text| text.part == part);
         let mut text = match open {
             Some(open) => self.texts.remove(open),
-            None if content.is_empty() => return Ok(()),
+            None if content.is_empty() => return,
             None => {
                 let mut text = Text::new(part, model_call, kind);
-                text.index = self.add(turn, &text.item("in_progress"), model_call, out)?;
+                text.index = self.add(turn, &text.item("in_progress"), model_call, out);
                 let [added, ..] = text.names();
-                self.tell(turn, added, text.data("part", text.content()), out)?;
+                let holes = [Hole::Text(&text.id), number(text.index), Json(&text.content())];
+                self.tell(turn, added, text.of_part(), &holes, out);
                 text
             }
         };
         if !content.is_empty() {
             text.text.push_str(content);
-            if let Some(number) = self.number(turn, false) {
-                let delta = text.delta(content, number);
-                frame(delta.r#type, &delta, out)?;
-            }
+            let [_, delta, ..] = text.names();
+            let holes = [Hole::Text(&text.id), number(text.index), Hole::Text(content)];
+            self.tell(turn, delta, text.delta(), &holes, out);
         }
-        if done {
-            return self.close_text(turn, &text, "completed", out);
+        match done {
+            true => self.close_text(turn, &text, "completed", out),
+            false => self.texts.push(text),
         }
-        self.texts.push(text);
-        Ok(())
     }
 
-    fn ends(&mut self, turn: &Turn, model_call: &str, broke_off: bool, out: &mut Vec<u8>) -> Written {
-        self.close(turn, Some(model_call), if broke_off { "incomplete" } else { "completed" }, out)?;
+    fn ends(&mut self, turn: &Turn, model_call: &str, broke_off: bool, out: &mut Vec<u8>) {
+        self.close(turn, Some(model_call), if broke_off { "incomplete" } else { "completed" }, out);
         for item in self.items.iter_mut().filter(|item| broke_off && item.model_call == model_call) {
             item.item = None;
         }
-        Ok(())
     }
 
-    fn call_starts(
-        &mut self,
-        turn: &Turn,
-        (id, name, args): (&str, &str, &Value),
-        out: &mut Vec<u8>,
-    ) -> Written {
-        let item = object! {
-            "type": "mcp_call", "id": format!("mcp_{id}"), "server_label": SERVER, "name": name,
-            "arguments": args.to_string(), "status": "in_progress", "output": Value::Null, "error": Value::Null,
-        };
-        let index = self.add(turn, &item, "", out)?;
-        let data = object! { "item_id": at(&item, "id").clone(), "output_index": index };
-        self.calls.insert(id, (index, item));
-        self.tell(turn, "response.mcp_call.in_progress", data, out)
+    fn call_starts(&mut self, turn: &Turn, (id, name, args): (&str, &str, &Value), out: &mut Vec<u8>) {
+        let (name, arguments) = (name.to_owned(), args.to_string());
+        let mut call = Call { index: 0, id: format!("mcp_{id}"), name, arguments };
+        call.index = self.add(turn, &call.item("in_progress", NULL, NULL), "", out);
+        self.tell_call(turn, "response.mcp_call.in_progress", &call, out);
+        self.calls.insert(id, call);
     }
 
     fn call_ends(
@@ -264,72 +285,69 @@ impl Form for Responses {
         (id, name, args): (&str, &str, &Value),
         (result, is_error): (&str, bool),
         out: &mut Vec<u8>,
-    ) -> Written {
+    ) {
         // A call that began in an earlier answer.
         if self.calls.get(id).is_none() {
-            self.call_starts(turn, (id, name, args), out)?;
+            self.call_starts(turn, (id, name, args), out);
         }
-        let Some((index, item)) = self.calls.remove(id) else { return Ok(()) };
-        let (member, status, kind) = match is_error {
-            true => ("error", "failed", "response.mcp_call.failed"),
-            false => ("output", "completed", "response.mcp_call.completed"),
+        let Some(call) = self.calls.remove(id) else { return };
+        let result = Hole::Text(result);
+        let (kind, item) = match is_error {
+            true => ("response.mcp_call.failed", call.item("failed", NULL, result)),
+            false => ("response.mcp_call.completed", call.item("completed", result, NULL)),
         };
-        let item = with(item, object! { member: result, "status": status });
-        self.tell(turn, kind, object! { "item_id": at(&item, "id").clone(), "output_index": index }, out)?;
-        self.done(turn, index, item, out)
+        self.tell_call(turn, kind, &call, out);
+        self.done(turn, call.index, item, out);
     }
 
     /// The calls that have not ended end in the next answer.
-    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
-        self.close(turn, None, "completed", out)?;
-        self.leave_calls(turn, out)?;
+    fn asks(&mut self, turn: &Turn, out: &mut Vec<u8>) {
+        self.close(turn, None, "completed", out);
+        self.leave_calls(turn, out);
         for asked in &turn.asked {
-            self.asks_one(turn, asked, out)?;
+            self.asks_one(turn, asked, out);
         }
-        self.over(turn, "completed", Value::Null, out)
+        self.over(turn, "completed", WHOLE, out);
     }
 
-    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) -> Written {
+    fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>) {
         let is_whole = reason == FinishReason::Stop;
-        self.close(turn, None, if is_whole { "completed" } else { "incomplete" }, out)?;
-        self.leave_calls(turn, out)?;
-        let reached = |reason: &str| object! { "incomplete_details": object! { "reason": reason } };
-        let (status, more) = match reason {
-            FinishReason::Stop => ("completed", Value::Null),
-            FinishReason::Length | FinishReason::Budget => ("incomplete", reached("max_output_tokens")),
-            FinishReason::ContentFilter => ("incomplete", reached("content_filter")),
-            FinishReason::Cancelled => ("cancelled", Value::Null),
+        self.close(turn, None, if is_whole { "completed" } else { "incomplete" }, out);
+        self.leave_calls(turn, out);
+        let (null, failure): (&[u8], _);
+        null = b"null";
+        let (status, why): (_, (&[u8], &[u8])) = match reason {
+            FinishReason::Stop => ("completed", WHOLE),
+            FinishReason::Length | FinishReason::Budget => {
+                ("incomplete", (null, br#"{"reason":"max_output_tokens"}"#))
+            }
+            FinishReason::ContentFilter => ("incomplete", (null, br#"{"reason":"content_filter"}"#)),
+            FinishReason::Cancelled => ("cancelled", WHOLE),
             FinishReason::Interrupted | FinishReason::Error => {
                 let message = turn.stop.as_ref().map_or("The turn was lost.", |(_, message)| message);
-                ("failed", object! { "error": object! { "code": "server_error", "message": message } })
+                failure = filled(r#"{"code":"server_error","message":$}"#, &[Hole::Text(message)]);
+                ("failed", (&failure, null))
             }
         };
-        self.over(turn, status, more, out)
+        self.over(turn, status, why, out);
     }
 
     /// A stream that breaks off can be read on. JSON has the answer as it is now.
-    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
+    fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         match turn.how.form {
-            AnswerForm::Stream => Ok(()),
-            AnswerForm::Whole | AnswerForm::Now => {
-                serde_json::to_writer(out, &self.answer(turn, "in_progress", Value::Null))
-            }
+            AnswerForm::Stream => {}
+            AnswerForm::Whole | AnswerForm::Now => out.extend(self.answer(turn, "in_progress", WHOLE)),
         }
     }
 
-    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) -> Written {
+    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         let (code, message) = ("not_waiting", "no call waits for this answer");
         if turn.how.form != AnswerForm::Stream {
             self.status = 404;
-            return serde_json::to_writer(out, &error(404, code, message, None));
+            return out.extend_from_slice(error(404, code, message, None).to_string().as_bytes());
         }
-        self.event(
-            turn,
-            "error",
-            object! { "code": code, "message": message, "param": Value::Null },
-            true,
-            out,
-        )
+        let members = (r#""code":$,"message":$,"param":null"#, &[Hole::Text(code), Hole::Text(message)][..]);
+        self.event(turn, "error", members, true, out);
     }
 
     fn status(&self) -> u16 {

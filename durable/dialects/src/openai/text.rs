@@ -1,16 +1,14 @@
 //! A text of Responses while it is written: an item, its part, and the event of each piece.
 
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::given::{object, with};
+use crate::template::Hole::{self, Json};
+use crate::template::filled;
 use wire::protocol::ChunkKind;
 
 /// A text that is being written.
 pub struct Text {
     pub part: String,
     /// The id of its item.
-    id: String,
+    pub id: String,
     pub model_call: String,
     kind: ChunkKind,
     pub index: usize,
@@ -26,90 +24,68 @@ impl Text {
     }
 
     /// Its item.
-    pub fn item(&self, status: &str) -> Value {
-        let id = &*self.id;
-        let content = if self.text.is_empty() { Vec::new() } else { vec![self.content()] };
+    pub fn item(&self, status: &str) -> Vec<u8> {
+        let content = if self.text.is_empty() { Vec::new() } else { self.content() };
+        let (content, id, status) = (Json(&content), Hole::Text(&self.id), Hole::Text(status));
         match self.kind {
-            ChunkKind::Text => {
-                object! { "type": "message", "id": id, "role": "assistant", "status": status, "content": content }
-            }
+            ChunkKind::Text => filled(
+                r#"{"content":[$],"id":$,"role":"assistant","status":$,"type":"message"}"#,
+                &[content, id, status],
+            ),
             ChunkKind::Reasoning => {
-                object! { "type": "reasoning", "id": id, "status": status, "summary": content }
+                filled(r#"{"id":$,"status":$,"summary":[$],"type":"reasoning"}"#, &[id, status, content])
             }
         }
     }
 
     /// The part of the item, with the text so far.
-    pub fn content(&self) -> Value {
-        match self.kind {
-            ChunkKind::Text => {
-                let none = Vec::<Value>::new;
-                object! { "type": "output_text", "text": &*self.text, "annotations": none(), "logprobs": none() }
-            }
-            ChunkKind::Reasoning => object! { "type": "summary_text", "text": &*self.text },
-        }
+    pub fn content(&self) -> Vec<u8> {
+        let template = match self.kind {
+            ChunkKind::Text => r#"{"annotations":[],"logprobs":[],"text":$,"type":"output_text"}"#,
+            ChunkKind::Reasoning => r#"{"text":$,"type":"summary_text"}"#,
+        };
+        filled(template, &[Hole::Text(&self.text)])
     }
 
-    /// The names of its events, and the member that numbers its part.
-    pub fn names(&self) -> [&'static str; 5] {
+    /// The names of its events.
+    pub fn names(&self) -> [&'static str; 4] {
         match self.kind {
             ChunkKind::Text => [
                 "response.content_part.added",
                 "response.output_text.delta",
                 "response.output_text.done",
                 "response.content_part.done",
-                "content_index",
             ],
             ChunkKind::Reasoning => [
                 "response.reasoning_summary_part.added",
                 "response.reasoning_summary_text.delta",
                 "response.reasoning_summary_text.done",
                 "response.reasoning_summary_part.done",
-                "summary_index",
             ],
         }
     }
 
-    /// The event of a piece.
-    pub fn delta<'a>(&'a self, delta: &'a str, sequence_number: u64) -> Delta<'a> {
-        let [_, r#type, ..] = self.names();
-        let of_text = self.kind == ChunkKind::Text;
-        Delta {
-            content_index: of_text.then_some(0),
-            delta,
-            item_id: &self.id,
-            logprobs: of_text.then_some([]),
-            output_index: self.index,
-            sequence_number,
-            summary_index: (!of_text).then_some(0),
-            r#type,
+    /// The members of the event of a piece: the item's id and index, and the piece.
+    pub fn delta(&self) -> &'static str {
+        match self.kind {
+            ChunkKind::Text => r#""item_id":$,"output_index":$,"content_index":0,"delta":$,"logprobs":[]"#,
+            ChunkKind::Reasoning => r#""item_id":$,"output_index":$,"summary_index":0,"delta":$"#,
         }
     }
 
-    /// The data of any other event, with a member of its own.
-    pub fn data(&self, member: &str, value: Value) -> Value {
-        let [.., index] = self.names();
-        let data = object! { "item_id": &*self.id, "output_index": self.index, index: 0, member: value };
-        match self.kind == ChunkKind::Text && member != "part" {
-            true => with(data, object! { "logprobs": Vec::<Value>::new() }),
-            false => data,
+    /// The members of the event of the whole text.
+    pub fn done(&self) -> &'static str {
+        match self.kind {
+            ChunkKind::Text => r#""item_id":$,"output_index":$,"content_index":0,"text":$,"logprobs":[]"#,
+            ChunkKind::Reasoning => r#""item_id":$,"output_index":$,"summary_index":0,"text":$"#,
         }
     }
-}
 
-/// The event of a piece of text. Nearly all events are such ones, so it is no `Value`, which costs several times the CPU. The
-/// members stand as in the other events.
-#[derive(Serialize)]
-pub struct Delta<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    content_index: Option<u32>,
-    delta: &'a str,
-    item_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    logprobs: Option<[(); 0]>,
-    output_index: usize,
-    sequence_number: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    summary_index: Option<u32>,
-    pub r#type: &'a str,
+    /// The members of the events of its part.
+    pub fn of_part(&self) -> &'static str {
+        match self.kind {
+            ChunkKind::Text => r#""item_id":$,"output_index":$,"content_index":0,"part":$"#,
+            ChunkKind::Reasoning => r#""item_id":$,"output_index":$,"summary_index":0,"part":$"#,
+        }
+    }
 }

@@ -5,9 +5,10 @@ use serde_json::value::RawValue;
 use serde_json::{Error, Value};
 
 use super::Encoder;
-use crate::ai_sdk::frame::{Frame, Output, Tool, Within};
+use crate::ai_sdk::frame::{self, json};
 use crate::ai_sdk::inside::Inside;
 use crate::names;
+use crate::template::Hole::{Json, Text};
 use crate::{RAISE_LIMIT, is_root};
 use wire::protocol::{Awaited, Decision, Place, Source, TurnLimits};
 
@@ -25,14 +26,9 @@ pub struct Call {
 }
 
 impl Call {
-    fn tool<'a>(&'a self, id: &'a str, by_client: bool) -> Tool<'a> {
-        let parent_id = self.place.parent_id.as_deref();
-        let tool_metadata = parent_id.map(|parent_id| Within { parent_id, depth: self.place.depth });
-        Tool { tool_call_id: id, tool_name: &self.name, provider_executed: !by_client, tool_metadata }
-    }
-
-    fn output(&self) -> Option<Output<'_>> {
-        self.inside.as_ref().map(|inside| Output::Inside { text: inside.text(), calls: inside })
+    /// The head of its part.
+    fn tool(&self, id: &str) -> Vec<u8> {
+        frame::tool(id, &self.name, self.by_client, &self.place)
     }
 }
 
@@ -44,20 +40,19 @@ impl Encoder {
         place: &Place,
         by_client: bool,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let Some(call) = self.call((id, name, args), place) else { return Ok(()) };
+    ) {
+        let Some(call) = self.call((id, name, args), place) else { return };
         (call.has_part, call.by_client) = (true, by_client);
-        let Some(call) = self.calls.get(id) else { return Ok(()) };
-        self.voice.tell(out, &Frame::ToolInputStart(call.tool(id, by_client)))?;
-        let input = call.input.to_string();
-        self.voice.tell(out, &Frame::ToolInputDelta { tool_call_id: id, input_text_delta: &input })
+        let (tool, input) = (call.tool(id), call.input.to_string());
+        self.voice.tell(out, frame::TOOL_INPUT_START, &[Json(&tool)]);
+        self.voice.tell(out, frame::TOOL_INPUT_DELTA, &[Text(id), Text(&input)]);
     }
 
     /// The input of a part is complete. A client runs its tool now.
-    fn available(&mut self, id: &str, out: &mut Vec<u8>) -> Result<(), Error> {
-        let Some(call) = self.calls.get(id) else { return Ok(()) };
-        let frame = Frame::ToolInputAvailable { tool: call.tool(id, call.by_client), input: &call.input };
-        self.voice.tell(out, &frame)
+    fn available(&mut self, id: &str, out: &mut Vec<u8>) {
+        let Some(call) = self.calls.get(id) else { return };
+        let (tool, input) = (call.tool(id), call.input.to_string());
+        self.voice.tell(out, frame::TOOL_INPUT_AVAILABLE, &[Json(&tool), Json(input.as_bytes())]);
     }
 
     /// The call of this id, which begins where it is not known.
@@ -89,25 +84,20 @@ impl Encoder {
     }
 
     /// Tells the work within a call of the root, if it was not told a moment ago.
-    fn progress(&mut self, root: &str, now_ms: u64, out: &mut Vec<u8>) -> Result<(), Error> {
-        let Some(call) = self.calls.get_mut(root) else { return Ok(()) };
-        if !self.voice.is_heard() || !call.inside.as_mut().is_some_and(|inside| inside.is_due(now_ms)) {
-            return Ok(());
+    fn progress(&mut self, root: &str, now_ms: u64, out: &mut Vec<u8>) {
+        let Some(inside) = self.calls.get_mut(root).and_then(|call| call.inside.as_mut()) else { return };
+        if self.voice.is_heard() && inside.is_due(now_ms) {
+            self.voice.tell(out, frame::TOOL_OUTPUT_SO_FAR, &[Text(root), Json(&inside.output())]);
         }
-        let Some(output) = call.output() else { return Ok(()) };
-        let frame = Frame::ToolOutputAvailable { tool_call_id: root, output, preliminary: true };
-        self.voice.tell(out, &frame)
     }
 
     /// The turn is parked: the calls of the root around the waiting ones have no further output before an answer. Clients
     /// answer by themselves once no part is left without an output.
-    pub(super) fn tell_whats_inside(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(super) fn tell_whats_inside(&mut self, out: &mut Vec<u8>) {
         for (id, call) in self.calls.iter() {
-            let Some(output) = call.output() else { continue };
-            let frame = Frame::ToolOutputAvailable { tool_call_id: id, output, preliminary: false };
-            self.voice.say(out, &frame)?;
+            let Some(inside) = &call.inside else { continue };
+            self.voice.say(out, frame::TOOL_OUTPUT, &[Text(id), Json(&inside.output())]);
         }
-        Ok(())
     }
 
     pub(super) fn text_below(
@@ -117,28 +107,21 @@ impl Encoder {
         place: &Place,
         now_ms: u64,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let Some((root, inside)) = self.inside(place) else { return Ok(()) };
+    ) {
+        let Some((root, inside)) = self.inside(place) else { return };
         // The text of a deeper level is that of another subtask.
-        if place.parent_id.as_deref() != Some(root.as_str()) {
-            return Ok(());
+        if place.parent_id.as_deref() == Some(root.as_str()) {
+            inside.writes(part_id, content);
+            self.progress(&root, now_ms, out);
         }
-        inside.writes(part_id, content);
-        self.progress(&root, now_ms, out)
     }
 
-    pub(super) fn forget_text_below(
-        &mut self,
-        place: &Place,
-        now_ms: u64,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let Some((root, inside)) = self.inside(place) else { return Ok(()) };
-        if place.parent_id.as_deref() != Some(root.as_str()) {
-            return Ok(());
+    pub(super) fn forget_text_below(&mut self, place: &Place, now_ms: u64, out: &mut Vec<u8>) {
+        let Some((root, inside)) = self.inside(place) else { return };
+        if place.parent_id.as_deref() == Some(root.as_str()) {
+            inside.forgets();
+            self.progress(&root, now_ms, out);
         }
-        inside.forgets();
-        self.progress(&root, now_ms, out)
     }
 
     pub(super) fn call_starts(
@@ -148,26 +131,26 @@ impl Encoder {
         place: &Place,
         now_ms: u64,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) {
         let by_client = awaits == Some(Awaited::Client);
         // A call that somebody allowed has its part.
         let has_part = self.calls.get(id).is_some_and(|call| call.has_part);
         if !has_part && (by_client || is_root(place)) {
-            self.part((id, name, args), place, by_client, out)?;
-            self.available(id, out)?;
+            self.part((id, name, args), place, by_client, out);
+            self.available(id, out);
         } else if by_client {
-            self.available(id, out)?;
+            self.available(id, out);
         }
         if by_client {
             self.asked.push(id.to_owned());
         }
         if is_root(place) {
-            return Ok(());
+            return;
         }
         let name = self.call((id, name, args), place).map(|call| call.name.clone());
-        let Some(((root, inside), name)) = self.inside(place).zip(name) else { return Ok(()) };
+        let Some(((root, inside), name)) = self.inside(place).zip(name) else { return };
         inside.call_starts(id, &name, place.depth);
-        self.progress(&root, now_ms, out)
+        self.progress(&root, now_ms, out);
     }
 
     pub(super) fn call_ends(
@@ -176,16 +159,16 @@ impl Encoder {
         (result, is_error, decision): (&str, bool, Option<Decision>),
         now_ms: u64,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) {
         self.asked.retain(|asked| asked != id);
-        let Some(call) = self.calls.remove(id) else { return Ok(()) };
+        let Some(call) = self.calls.remove(id) else { return };
         if call.has_part {
-            self.part_ends(id, &call, (result, is_error, decision), out)?;
+            self.part_ends(id, &call, (result, is_error, decision), out);
         }
         self.calls.retain(|below| below.root.as_deref() != Some(id));
-        let Some((root, inside)) = self.inside(&call.place) else { return Ok(()) };
+        let Some((root, inside)) = self.inside(&call.place) else { return };
         inside.call_ends(id, is_error);
-        self.progress(&root, now_ms, out)
+        self.progress(&root, now_ms, out);
     }
 
     fn part_ends(
@@ -194,42 +177,39 @@ impl Encoder {
         call: &Call,
         (result, is_error, decision): (&str, bool, Option<Decision>),
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    ) {
         if matches!(decision, Some(Decision::Deny | Decision::Expired)) {
-            return self.voice.tell(out, &Frame::ToolOutputDenied { tool_call_id: id });
+            return self.voice.tell(out, frame::TOOL_OUTPUT_DENIED, &[Text(id)]);
         }
         if is_error && call.input.get("_raw").is_some() {
-            let tool = call.tool(id, call.by_client);
-            return self
-                .voice
-                .tell(out, &Frame::ToolInputError { tool, input: &call.input, error_text: result });
+            let (tool, input) = (call.tool(id), call.input.to_string());
+            let holes = [Json(&tool), Json(input.as_bytes()), Text(result)];
+            return self.voice.tell(out, frame::TOOL_INPUT_ERROR, &holes);
         }
         if is_error {
-            return self.voice.tell(out, &Frame::ToolOutputError { tool_call_id: id, error_text: result });
+            return self.voice.tell(out, frame::TOOL_OUTPUT_ERROR, &[Text(id), Text(result)]);
         }
         // The client's own result was JSON before it became a text for the model.
-        let json: Option<&RawValue> =
-            call.by_client.then(|| wire::json::from_str(result).ok()).flatten().filter(is_composed);
-        let output = match (&call.inside, json) {
-            (Some(inside), _) => Output::Inside { text: result, calls: inside },
-            (None, Some(json)) => Output::Json(json),
-            (None, None) => Output::Text(result),
+        let json = (call.by_client && is_composed(result)).then(|| result.replace(['\n', '\r'], ""));
+        let inside = call.inside.as_ref().map(|inside| inside.output_with(Text(result)));
+        let output = match &inside {
+            Some(inside) => Json(inside),
+            // A line of a frame ends at a line break, which is blank in JSON.
+            None => json.as_ref().map_or(Text(result), |json| Json(json.as_bytes())),
         };
-        self.voice.tell(out, &Frame::ToolOutputAvailable { tool_call_id: id, output, preliminary: false })
+        self.voice.tell(out, frame::TOOL_OUTPUT, &[Text(id), output]);
     }
 
-    pub(super) fn sources(&mut self, id: &str, sources: &[Source], out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(super) fn sources(&mut self, id: &str, sources: &[Source], out: &mut Vec<u8>) {
         for (index, Source { title }) in sources.iter().enumerate() {
-            let source_id = &format!("{id}-{index}");
+            let id = format!("{id}-{index}");
             let is_url = title.starts_with("https://") || title.starts_with("http://");
-            let frame = match is_url {
-                true => Frame::SourceUrl { source_id, url: title, title },
+            match is_url {
+                true => self.voice.tell(out, frame::SOURCE_URL, &[Text(&id), Text(title), Text(title)]),
                 // A document of a collection has no address.
-                false => Frame::SourceDocument { source_id, media_type: "text/plain", title },
-            };
-            self.voice.tell(out, &frame)?;
+                false => self.voice.tell(out, frame::SOURCE_DOCUMENT, &[Text(&id), Text(title)]),
+            }
         }
-        Ok(())
     }
 
     pub(super) fn asks(
@@ -239,28 +219,26 @@ impl Encoder {
         by_client: bool,
         place: &Place,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        self.part((id, name, Some(args)), place, by_client, out)?;
+    ) {
+        self.part((id, name, Some(args)), place, by_client, out);
         // The call of the root around it has something to tell from now on.
         self.inside(place);
         // A client would run its tool at once if the input were told as complete.
         if !by_client {
-            self.available(id, out)?;
+            self.available(id, out);
         }
         self.asked.push(approval_id.to_owned());
-        self.voice.tell(out, &Frame::ToolApprovalRequest { approval_id, tool_call_id: id })
+        self.voice.tell(out, frame::TOOL_APPROVAL_REQUEST, &[Text(approval_id), Text(id)]);
     }
 
-    pub(super) fn decided(
-        &mut self,
-        approval_id: &str,
-        decision: Decision,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    pub(super) fn decided(&mut self, approval_id: &str, decision: Decision, out: &mut Vec<u8>) {
         self.asked.retain(|asked| asked != approval_id);
-        let approved = matches!(decision, Decision::Approve | Decision::ApproveForThread);
-        let reason = (decision == Decision::Expired).then_some("Nobody answered in time.");
-        self.voice.tell(out, &Frame::ToolApprovalResponse { approval_id, approved, reason })
+        let approved: &[u8] = match decision {
+            Decision::Approve | Decision::ApproveForThread => b"true",
+            Decision::Expired => br#"false,"reason":"Nobody answered in time.""#,
+            Decision::Deny | Decision::Standing => b"false",
+        };
+        self.voice.tell(out, frame::TOOL_APPROVAL_RESPONSE, &[Text(approval_id), Json(approved)]);
     }
 
     pub(super) fn asks_for_budget(
@@ -269,8 +247,8 @@ impl Encoder {
         input: &Value,
         place: &Place,
         out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        self.asks(approval_id, (approval_id, RAISE_LIMIT, input), false, place, out)
+    ) {
+        self.asks(approval_id, (approval_id, RAISE_LIMIT, input), false, place, out);
     }
 
     pub(super) fn budget_decided(
@@ -280,23 +258,22 @@ impl Encoder {
         limits: TurnLimits,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.decided(approval_id, decision, out)?;
+        self.decided(approval_id, decision, out);
         self.calls.remove(approval_id);
-        let frame = match decision {
-            Decision::Approve | Decision::ApproveForThread => Frame::ToolOutputAvailable {
-                tool_call_id: approval_id,
-                output: Output::Limits(limits),
-                preliminary: false,
-            },
-            Decision::Deny | Decision::Expired | Decision::Standing => {
-                Frame::ToolOutputDenied { tool_call_id: approval_id }
+        match decision {
+            Decision::Approve | Decision::ApproveForThread => {
+                let limits = json(&limits)?;
+                self.voice.tell(out, frame::TOOL_OUTPUT, &[Text(approval_id), Json(&limits)]);
             }
-        };
-        self.voice.tell(out, &frame)
+            Decision::Deny | Decision::Expired | Decision::Standing => {
+                self.voice.tell(out, frame::TOOL_OUTPUT_DENIED, &[Text(approval_id)]);
+            }
+        }
+        Ok(())
     }
 }
 
-/// Whether JSON is an object or an array. A text that looks like a number is a text.
-fn is_composed(json: &&RawValue) -> bool {
-    json.get().starts_with(['{', '['])
+/// Whether a text is an object or an array in JSON. A text that looks like a number is a text.
+fn is_composed(text: &str) -> bool {
+    text.trim_ascii_start().starts_with(['{', '[']) && wire::json::from_str::<&RawValue>(text).is_ok()
 }

@@ -1,8 +1,7 @@
 //! Writes frames, but for those that the client has, and begins with `start`.
 
-use serde_json::Error;
-
-use crate::ai_sdk::frame::{self, Begun, Frame};
+use crate::ai_sdk::frame::{self, Begun};
+use crate::template::Hole;
 use wire::protocol::Seq;
 
 pub struct Voice {
@@ -25,26 +24,28 @@ impl Voice {
     }
 
     /// Writes a frame of the present event.
-    pub fn tell(&mut self, out: &mut Vec<u8>, frame: &Frame<'_>) -> Result<(), Error> {
-        if self.is_heard() { self.say(out, frame) } else { Ok(()) }
+    pub fn tell(&mut self, out: &mut Vec<u8>, frame: &str, holes: &[Hole<'_>]) {
+        if self.is_heard() {
+            self.say(out, frame, holes);
+        }
     }
 
     /// Writes a frame that belongs to no event.
-    pub fn say(&mut self, out: &mut Vec<u8>, frame: &Frame<'_>) -> Result<(), Error> {
-        self.start(out)?;
-        frame::write(out, frame)
+    pub fn say(&mut self, out: &mut Vec<u8>, frame: &str, holes: &[Hole<'_>]) {
+        self.start(out);
+        frame::write(out, frame, holes);
     }
 
     /// Begins, if the client gets the present event.
-    pub fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        if self.is_heard() { self.start(out) } else { Ok(()) }
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
+        if self.is_heard() {
+            self.start(out);
+        }
     }
 
-    fn start(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        if std::mem::replace(&mut self.has_begun, true) {
-            return Ok(());
+    fn start(&mut self, out: &mut Vec<u8>) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            frame::write_start(out, &self.begun);
         }
-        let start = Frame::Start { message_id: &self.begun.message_id, message_metadata: &self.begun };
-        frame::write(out, &start)
     }
 }

@@ -294,6 +294,21 @@ fn a_stop_is_an_abort() {
     assert_eq!(told.last(), Some(&None), "[DONE]");
 }
 
+// A line break would end the line of the frame.
+#[test]
+fn a_result_in_json_of_several_lines_is_one_line() {
+    let mut events = turn("client-tool");
+    for numbered in &mut events {
+        if let Event::ToolCallUpdate { status: CallStatus::End, name, result, .. } = &mut numbered.event
+            && name == "ui_get_weather"
+        {
+            *result = Some("{\r\n  \"rain\": \"a\\nb\"\n}".to_owned());
+        }
+    }
+    let client = whole(&events);
+    assert_eq!(part(&client, "tool-getWeather")["output"], json!({ "rain": "a\nb" }));
+}
+
 // Issue 22
 #[test]
 fn a_stream_that_breaks_off_is_an_error() {
