@@ -158,7 +158,7 @@ routes! {
     Post "/api/chat" => Chat, Needs(Write), json::<ChatRequest>();
     /// Answers a chat of the AI SDK with its UI message stream: the newest message of the user, or calls that wait for an
     /// answer. Of the chat in the body only the end counts, because the thread has the rest.
-    Post "/api/ai-sdk/chat" => AiSdkChat, Needs(Write), json_of::<ChatBody<'static>>(MAX_CHAT_BYTES);
+    Post "/api/ai-sdk/chat" => AiSdkChat, Needs(Write), json_of::<ChatBody>(MAX_CHAT_BYTES);
     /// Streams the running turn of a chat of the AI SDK from its start.
     Get "/api/ai-sdk/chat/{}/stream" => AiSdkStream(chat), Needs(Read), Nothing;
     /// Stops the running turn of a chat of the AI SDK, and waits for its end. The client's own stop only closes its

@@ -80,6 +80,36 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
+impl<'a> Members<'a> {
+    /// A member; none where it is null.
+    pub fn get(&self, name: &str) -> Option<Value> {
+        let value = self.0.get(name).and_then(|raw| wire::json::from_str(raw.get()).ok());
+        value.filter(|value: &Value| !value.is_null())
+    }
+
+    pub fn text(&self, name: &str) -> Result<Option<String>, ApiError> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(ApiError::field(name, "expected a text")),
+        }
+    }
+
+    /// A text that must be there.
+    pub fn needed(&self, name: &str) -> Result<String, ApiError> {
+        self.text(name)?.ok_or_else(|| ApiError::field(name, REQUIRED))
+    }
+
+    /// A list of messages, of which the end is kept.
+    pub fn list(&self, name: &str) -> Result<Newest<'a>, ApiError> {
+        let raw = self.0.get(name).ok_or_else(|| ApiError::field(name, REQUIRED))?;
+        wire::json::from_str(raw.get()).map_err(|_| ApiError::field(name, "expected an array"))
+    }
+}
+
+/// A member is missing.
+pub const REQUIRED: &str = "this member is required";
+
 impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
     type Value = Members<'a>;
 

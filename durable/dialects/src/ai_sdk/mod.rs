@@ -5,9 +5,11 @@ mod encoder;
 mod frame;
 mod inside;
 mod request;
+mod schema;
 
 pub use encoder::Encoder;
-pub use request::{ChatBody, MAX_CHAT_ID, Sent, Wants};
+pub use request::{MAX_CHAT_ID, Sent, Wants};
+pub use schema::ChatBody;
 
 #[cfg(test)]
 mod tests;

@@ -1,98 +1,49 @@
 //! The body of the client's request. It has the whole chat, of which only the end counts: the newest user message, or the
 //! answers in the newest message of the assistant. The rest is read for a new thread alone.
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Newest, Part, bounded, history, named, text};
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, bounded, history, named, text};
+use crate::template::Hole::{Json, Text};
+use crate::template::fill;
 use wire::protocol::{
-    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ContentPart, DataUrl, Decision,
-    GivenAnswer, IfRunning, ModeProfile, Seq, read_body,
+    ApiError, ChatRequest, Content, ContentPart, DataUrl, Decision, GivenAnswer, IfRunning, Seq, read_body,
 };
 
 /// The longest id of a chat, in bytes: it stands in addresses.
 pub const MAX_CHAT_ID: usize = 1_024;
+/// The options of the service in a body, and their names in its own one.
+const OPTIONS: [(&str, &str); 9] = [
+    ("model", "model"),
+    ("tools", "client_tools"),
+    ("chat_context", "chat_context"),
+    ("mode_profile", "mode_profile"),
+    ("browser_context", "browser_context"),
+    ("memory_enabled", "memory_enabled"),
+    ("collections", "collections"),
+    ("workspace", "workspace"),
+    ("agents", "agents"),
+];
 
-/// The body of `POST /api/ai-sdk/chat`, as `DefaultChatTransport` sends it. The members after `messageId` are options of
-/// the service, for the transport's own `body`.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ChatBody<'a> {
-    /// The client's own id of the chat: any text.
-    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_CHAT_ID)))]
-    id: String,
-    /// The chat. The newest message counts, and the service has the ones before it.
-    #[serde(borrow)]
-    #[cfg_attr(feature = "openapi", schemars(with = "Vec<UiMessage>", length(min = 1)))]
-    messages: Newest<'a>,
-    #[serde(default)]
-    trigger: Trigger,
+/// The members of a body, and those that decide what is wanted.
+struct Body<'a> {
+    members: Members<'a>,
+    /// Whether the newest message shall be answered anew.
+    anew: bool,
     /// The message to answer anew, or to replace.
-    #[serde(default, rename = "messageId")]
     message_id: Option<String>,
-    /// A role or the id of a model; `espalier` is the default.
-    #[serde(default)]
-    model: Option<String>,
-    /// Tools that the client carries out. A name has letters, digits and other signs of ASCII.
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
-    tools: Option<Vec<ClientTool>>,
-    #[serde(default)]
-    chat_context: Option<ChatContext>,
-    #[serde(default)]
-    mode_profile: Option<ModeProfile>,
-    #[serde(default)]
-    browser_context: Option<BrowserContext>,
-    #[serde(default)]
-    memory_enabled: Option<bool>,
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(with = "Option<Vec<Uuid>>", length(max = 8)))]
-    collections: Option<Vec<String>>,
-    #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = "^[a-z0-9_-]+$")))]
-    workspace: Option<String>,
-    #[serde(default)]
-    agents: Option<bool>,
 }
 
-/// What a client wants with its request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-enum Trigger {
-    #[default]
-    SubmitMessage,
-    RegenerateMessage,
-}
-
-/// A message of the chat, for the API's description.
-#[cfg(feature = "openapi")]
-#[derive(schemars::JsonSchema)]
-#[allow(dead_code, reason = "the schema alone is used")]
-struct UiMessage {
+struct Message<'a> {
     id: String,
     role: Author,
-    parts: Vec<serde_json::Map<String, serde_json::Value>>,
-}
-
-#[derive(Deserialize)]
-struct Message<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
-    role: Author,
-    #[serde(borrow)]
     parts: &'a RawValue,
-    #[serde(default, borrow)]
     metadata: Option<&'a RawValue>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Author {
     System,
     User,
@@ -124,18 +75,26 @@ pub enum Wants {
 impl Sent {
     /// Reads and checks a body. The error names the first offending member.
     pub fn parse(body: &[u8]) -> Result<Sent, ApiError> {
-        let body: ChatBody<'_> = read_body(body)?;
-        if body.id.is_empty() || body.id.len() > MAX_CHAT_ID {
+        let members: Members<'_> = read_body(body)?;
+        let chat_id = members.needed("id")?;
+        if chat_id.is_empty() || chat_id.len() > MAX_CHAT_ID {
             return Err(ApiError::field("id", format!("an id has 1 to {MAX_CHAT_ID} bytes")));
         }
-        let chat_id = body.id.clone();
-        Ok(Sent { chat_id, wants: body.wants()? })
+        let anew = match members.text("trigger")?.as_deref() {
+            None | Some("submit-message") => false,
+            Some("regenerate-message") => true,
+            Some(_) => {
+                return Err(ApiError::field("trigger", "expected `submit-message` or `regenerate-message`"));
+            }
+        };
+        let message_id = members.text("messageId")?;
+        Ok(Sent { chat_id, wants: Body { members, anew, message_id }.wants()? })
     }
 }
 
-impl ChatBody<'_> {
-    fn wants(mut self) -> Result<Wants, ApiError> {
-        let messages = std::mem::take(&mut self.messages);
+impl Body<'_> {
+    fn wants(&self) -> Result<Wants, ApiError> {
+        let messages: Newest<'_> = self.members.list("messages")?;
         // The service has its own instructions.
         let is_said = |read: &Result<(usize, Message<'_>), ApiError>| !matches!(read, Ok((_, message)) if message.role == Author::System);
         let mut end = messages.back().map(message).filter(is_said);
@@ -144,8 +103,8 @@ impl ChatBody<'_> {
         };
         let by_assistant = |read: &Result<(usize, Message<'_>), ApiError>| !matches!(read, Ok((_, message)) if message.role != Author::Assistant);
         let answer = end.clone().find(by_assistant).transpose()?.map(|(_, answer)| answer);
-        let anew = self.trigger == Trigger::RegenerateMessage;
-        let is_named = |message: &Message<'_>| self.message_id.as_deref() == Some(&*message.id);
+        let anew = self.anew;
+        let is_named = |message: &Message<'_>| self.message_id.as_ref() == Some(&message.id);
         let answered = match (newest.role, &answer) {
             // An answer may be given when the user has gone on.
             (Author::User, Some(earlier)) => Some(earlier).filter(|earlier| !anew && is_named(earlier)),
@@ -161,33 +120,35 @@ impl ChatBody<'_> {
         }
         let is_version = anew || is_named(&newest);
         let follows = if is_version { Some(place(answer.as_ref())?) } else { None };
-        let same = (!is_version).then(|| (newest.id.clone().into_owned(), newest.parts.get().to_owned()));
+        let same = (!is_version).then(|| (newest.id.clone(), newest.parts.get().to_owned()));
         let said = |(_, message): (usize, Message<'_>)| (message.role == Author::User, words(&message));
         let history = history(end.map(|read| read.map(said)))?;
         let request = Box::new(self.request(content(&newest, index)?, index)?);
         Ok(Wants::Turn { request, same, follows, history })
     }
 
-    fn request(self, content: Content, index: usize) -> Result<ChatRequest, ApiError> {
-        let mut client_tools = self.tools;
-        for (at, tool) in client_tools.iter_mut().flatten().enumerate() {
+    /// The request, whose options are read as those of the service's own route.
+    fn request(&self, content: Content, index: usize) -> Result<ChatRequest, ApiError> {
+        let mut options = Vec::new();
+        for (name, ours) in OPTIONS {
+            if let Some(option) = self.members.0.get(name) {
+                options.push(if options.is_empty() { b'{' } else { b',' });
+                fill("$:$", &[Text(ours), Json(option.get().as_bytes())], &mut options);
+            }
+        }
+        options.extend_from_slice(if options.is_empty() { b"{}" } else { b"}" });
+        let read: Result<ChatRequest, ApiError> = read_body(&options);
+        let mut request = read.map_err(|error| {
+            let field = error.field.map(|field| field.replacen("client_tools", "tools", 1));
+            ApiError { field, ..error }
+        })?;
+        for (at, tool) in request.client_tools.iter_mut().flatten().enumerate() {
             tool.name = named(&tool.name).map_err(|why| ApiError::field(format!("tools[{at}].name"), why))?;
         }
-        let request = ChatRequest {
-            content,
-            // The client closes its connection where a person wants to stop, or has gone on.
-            if_running: Some(IfRunning::Supersede),
-            chat_context: self.chat_context,
-            mode_profile: self.mode_profile,
-            browser_context: self.browser_context,
-            model: self.model.filter(|model| model != DEFAULT_MODEL),
-            memory_enabled: self.memory_enabled,
-            collections: self.collections,
-            client_tools,
-            workspace: self.workspace,
-            agents: self.agents,
-            ..ChatRequest::default()
-        };
+        request.content = content;
+        // The client closes its connection where a person wants to stop, or has gone on.
+        request.if_running = Some(IfRunning::Supersede);
+        request.model = request.model.filter(|model| model != DEFAULT_MODEL);
         request.checked().map_err(|error| match error.field.as_deref() {
             Some(field) if field.starts_with("content") => {
                 let place = field.trim_start_matches("content");
@@ -208,12 +169,25 @@ fn place(answer: Option<&Message<'_>>) -> Result<Uuid, ApiError> {
 }
 
 /// Reads a message of the list.
-fn message((index, raw): (usize, &RawValue)) -> Result<(usize, Message<'_>), ApiError> {
+fn message<'a>((index, raw): (usize, &'a RawValue)) -> Result<(usize, Message<'a>), ApiError> {
     let refused = |error: ApiError| {
         let member = error.field.map_or_else(String::new, |field| format!(".{field}"));
         ApiError { field: Some(format!("messages[{index}]{member}")), ..error }
     };
-    read_body(raw.get().as_bytes()).map(|message| (index, message)).map_err(refused)
+    let read = |raw: &'a RawValue| {
+        let members: Members<'_> = read_body(raw.get().as_bytes())?;
+        let role = match members.needed("role")?.as_str() {
+            "system" => Author::System,
+            "user" => Author::User,
+            "assistant" => Author::Assistant,
+            _ => return Err(ApiError::field("role", "expected `system`, `user` or `assistant`")),
+        };
+        let missing = || ApiError::field("parts", "this member is required");
+        let parts = *members.0.get("parts").ok_or_else(missing)?;
+        let (id, metadata) = (members.needed("id")?, members.0.get("metadata"));
+        Ok(Message { id, role, parts, metadata: metadata.copied() })
+    };
+    read(raw).map(|message| (index, message)).map_err(refused)
 }
 
 /// The texts of an earlier message. Parts of another form have none.
@@ -268,10 +242,11 @@ fn content(message: &Message<'_>, index: usize) -> Result<Content, ApiError> {
 /// given before are among them, because a client sends all parts again; the thread knows which calls still wait.
 fn answers(message: &Message<'_>, index: usize) -> Result<Wants, ApiError> {
     let parts = parts(message, index)?;
-    let answers = parts.iter().filter_map(|part| answer(part).transpose());
-    let mut answers = answers
-        .collect::<Result<Vec<_>, String>>()
-        .map_err(|detail| ApiError::field(format!("messages[{index}].parts"), detail))?;
+    let mut answers = Vec::new();
+    for part in &parts {
+        let read = answer(part);
+        answers.extend(read.map_err(|why| ApiError::field(format!("messages[{index}].parts"), why))?);
+    }
     if answers.is_empty() {
         let detail = "the newest message is the assistant's, and has no answer to a call";
         return Err(ApiError::field("messages", detail));

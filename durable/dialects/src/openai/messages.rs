@@ -88,30 +88,30 @@ pub fn content(message: &Part, place: &str) -> Result<Content, ApiError> {
         Some(Value::Array(parts)) => parts,
         _ => return Err(ApiError::field(format!("{place}.content"), "expected a text or an array of parts")),
     };
-    let part = |(index, part): (usize, &Value)| {
+    let mut content = Vec::new();
+    for (index, part) in parts.iter().enumerate() {
         let refused = |detail: &str| ApiError::field(format!("{place}.content[{index}]"), detail);
         let data = |url: Option<&str>| {
             let url = url.filter(|url| url.starts_with("data:"));
             url.map(|url| DataUrl::from(url.to_owned())).ok_or_else(|| refused("expected a data URL"))
         };
-        match at(part, "type").as_str() {
+        content.push(match at(part, "type").as_str() {
             Some("text" | "input_text") => {
                 let text = at(part, "text").as_str().ok_or_else(|| refused("expected a text"))?;
-                Ok(ContentPart::Text { text: text.to_owned() })
+                ContentPart::Text { text: text.to_owned() }
             }
             Some("image_url") => {
-                Ok(ContentPart::Image { data: data(at(at(part, "image_url"), "url").as_str())? })
+                ContentPart::Image { data: data(at(at(part, "image_url"), "url").as_str())? }
             }
-            Some("input_image") => Ok(ContentPart::Image { data: data(at(part, "image_url").as_str())? }),
+            Some("input_image") => ContentPart::Image { data: data(at(part, "image_url").as_str())? },
             Some(kind @ ("file" | "input_file")) => {
                 let file = if kind == "file" { at(part, "file") } else { part };
                 let name = at(file, "filename").as_str().unwrap_or("file").to_owned();
-                Ok(ContentPart::File { name, data: data(at(file, "file_data").as_str())? })
+                ContentPart::File { name, data: data(at(file, "file_data").as_str())? }
             }
-            _ => Err(refused("expected a text, an image or a file")),
-        }
-    };
-    let content: Vec<ContentPart> = parts.iter().enumerate().map(part).collect::<Result<_, _>>()?;
+            _ => return Err(refused("expected a text, an image or a file")),
+        });
+    }
     Ok(match content.as_slice() {
         [ContentPart::Text { text }] => Content::Text(text.clone()),
         _ => Content::Parts(content),

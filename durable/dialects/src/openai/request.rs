@@ -65,18 +65,8 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// A member; none where it is null.
     fn get(&self, name: &str) -> Option<Value> {
-        let value = self.members.0.get(name).and_then(|raw| wire::json::from_str(raw.get()).ok());
-        value.filter(|value: &Value| !value.is_null())
-    }
-
-    fn text(&self, name: &str) -> Result<Option<String>, ApiError> {
-        match self.get(name) {
-            None => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text)),
-            Some(_) => Err(ApiError::field(name, "expected a text")),
-        }
+        self.members.get(name)
     }
 
     fn flag(&self, name: &str) -> Result<bool, ApiError> {
@@ -144,7 +134,8 @@ impl Body<'_> {
             None | Some(Value::Array(_)) => return Ok(Vec::new()),
             Some(_) => return Err(ApiError::field("tools", "expected an array")),
         };
-        let tool = |(index, tool): (usize, &Value)| {
+        let mut read = Vec::new();
+        for (index, tool) in tools.iter().enumerate() {
             let refused =
                 |member: &str, detail: &str| ApiError::field(format!("tools[{index}].{member}"), detail);
             if *at(tool, "type") != "function" {
@@ -161,13 +152,13 @@ impl Body<'_> {
                 None | Some(Value::Null) => Map::from_iter([("type".to_owned(), json!("object"))]),
                 Some(_) => return Err(refused("parameters", "expected a schema")),
             };
-            Ok(ClientTool {
+            read.push(ClientTool {
                 name: named(name).map_err(|why| refused("name", why))?,
                 description: description.unwrap_or(name).to_owned(),
                 input_schema,
-            })
-        };
-        tools.iter().enumerate().map(tool).collect()
+            });
+        }
+        Ok(read)
     }
 
     /// The conversation, message by message, and the member that has it.
@@ -176,14 +167,11 @@ impl Body<'_> {
             OpenAiApi::ChatCompletions => "messages",
             OpenAiApi::Responses => "input",
         };
-        let missing = || ApiError::field(name, "this member is required");
-        let raw = self.members.0.get(name).ok_or_else(missing)?.get();
-        if self.api == OpenAiApi::Responses && raw.starts_with('"') {
-            let only = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected a text"))?;
-            return Ok((name, Newest::default(), Some(only)));
+        let is_text = self.members.0.get(name).is_some_and(|raw| raw.get().starts_with('"'));
+        match self.api == OpenAiApi::Responses && is_text {
+            true => Ok((name, Newest::default(), self.members.text(name)?)),
+            false => Ok((name, self.members.list(name)?, None)),
         }
-        let list = wire::json::from_str(raw).map_err(|_| ApiError::field(name, "expected an array"))?;
-        Ok((name, list, None))
     }
 }
 
@@ -274,7 +262,7 @@ impl Body<'_> {
         let request = ChatRequest {
             content,
             if_running: Some(IfRunning::Supersede),
-            model: self.text("model")?.filter(|model| model != DEFAULT_MODEL),
+            model: self.members.text("model")?.filter(|model| model != DEFAULT_MODEL),
             client_tools: Some(self.tools()?),
             // A closed stream of Chat Completions cannot be read on.
             cancel_on_disconnect: Some(self.api == OpenAiApi::ChatCompletions),
@@ -288,7 +276,7 @@ impl Body<'_> {
         })?;
         let after = match self.api {
             OpenAiApi::ChatCompletions => None,
-            OpenAiApi::Responses => self.text("previous_response_id")?,
+            OpenAiApi::Responses => self.members.text("previous_response_id")?,
         };
         let after = after.map(|id| super::response(&id).map(|(place, _)| place));
         Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, history })

@@ -1,0 +1,68 @@
+//! The body for the API's description. Nothing reads it as a whole.
+
+use serde_json::{Map, Value};
+use wire::protocol::{BrowserContext, ChatContext, ClientTool, ModeProfile};
+
+#[cfg(feature = "openapi")]
+use super::MAX_CHAT_ID;
+
+/// The body of `POST /api/ai-sdk/chat`, as `DefaultChatTransport` sends it. The members after `messageId` are options of
+/// the service, for the transport's own `body`.
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "the schema alone is used")]
+pub struct ChatBody {
+    /// The client's own id of the chat: any text.
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_CHAT_ID)))]
+    id: String,
+    /// The chat. The newest message counts, and the service has the ones before it.
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1)))]
+    messages: Vec<UiMessage>,
+    #[cfg_attr(feature = "openapi", schemars(default))]
+    trigger: Trigger,
+    /// The message to answer anew, or to replace.
+    #[cfg_attr(feature = "openapi", schemars(rename = "messageId"))]
+    message_id: Option<String>,
+    /// A role or the id of a model; `espalier` is the default.
+    model: Option<String>,
+    /// Tools that the client carries out. A name has letters, digits and other signs of ASCII.
+    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
+    tools: Option<Vec<ClientTool>>,
+    chat_context: Option<ChatContext>,
+    mode_profile: Option<ModeProfile>,
+    browser_context: Option<BrowserContext>,
+    memory_enabled: Option<bool>,
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<Vec<uuid::Uuid>>", length(max = 8)))]
+    collections: Option<Vec<String>>,
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = "^[a-z0-9_-]+$")))]
+    workspace: Option<String>,
+    agents: Option<bool>,
+}
+
+/// What a client wants with its request.
+#[derive(Default)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema, serde::Serialize))]
+#[cfg_attr(feature = "openapi", serde(rename_all = "kebab-case"))]
+#[allow(dead_code, reason = "the schema alone is used")]
+enum Trigger {
+    #[default]
+    SubmitMessage,
+    RegenerateMessage,
+}
+
+/// A message of the chat.
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "the schema alone is used")]
+struct UiMessage {
+    id: String,
+    role: Author,
+    parts: Vec<Map<String, Value>>,
+}
+
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", schemars(rename_all = "lowercase"))]
+#[allow(dead_code, reason = "the schema alone is used")]
+enum Author {
+    System,
+    User,
+    Assistant,
+}
