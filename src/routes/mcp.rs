@@ -36,33 +36,56 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
             return Ok(answer);
         }
     }
-    let is_modern = request.is_modern();
-    match (request.method.as_str(), is_modern) {
-        ("server/discover", true) => Ok(result(&request, mcp::discovered())),
-        ("initialize", false) => {
-            let asked = request.params.get("protocolVersion").unwrap_or(&Value::Null);
-            Ok(result(&request, mcp::initialized(asked)))
+    match next(&caller, &request)? {
+        Next::Answered(answer) => Ok(answer),
+        Next::Ask(planned, then) => {
+            let told = ask(call, caller, planned).await?;
+            Ok(then(&request, told))
         }
-        ("ping", false) => Ok(result(&request, object! {})),
+        Next::Converse(arguments) => turns::converse(call, caller.owner()?, &request, &arguments).await,
+        Next::Task => turns::task(call, caller, &request).await,
+    }
+}
+
+/// What a request leads to.
+enum Next {
+    Answered(Answer),
+    /// A request to a route of ours, and the answer that its answer becomes.
+    Ask(Planned, fn(&Request, Told) -> Answer),
+    /// `chat`, with its arguments.
+    Converse(Map<String, Value>),
+    Task,
+}
+
+/// Decides what a request leads to, and asks nobody.
+fn next(caller: &Caller, request: &Request) -> Result<Next, Failure> {
+    let is_modern = request.is_modern();
+    let answered = match (request.method.as_str(), is_modern) {
+        ("server/discover", true) => mcp::discovered(),
+        ("initialize", false) => {
+            mcp::initialized(request.params.get("protocolVersion").unwrap_or(&Value::Null))
+        }
+        ("ping", false) => object! {},
         ("tools/list", _) => {
             let mut tools = mcp::tools();
-            tools.retain(|tool| is_offered(&caller, member(tool, "name")));
-            Ok(result(&request, mcp::list(is_modern, object! { "tools": tools })))
+            tools.retain(|tool| is_offered(caller, member(tool, "name")));
+            mcp::list(is_modern, object! { "tools": tools })
         }
-        ("tools/call", _) => tool(call, caller, &request).await,
-        ("resources/list", _) => resources(call, caller, &request).await,
+        ("tools/call", _) => return tool(caller, request),
+        ("resources/list", _) => return Ok(resources(request)),
         ("resources/templates/list", _) => {
-            let templates = object! { "resourceTemplates": mcp::templates() };
-            Ok(result(&request, mcp::list(is_modern, templates)))
+            mcp::list(is_modern, object! { "resourceTemplates": mcp::templates() })
         }
-        ("resources/read", _) => resource(call, caller, &request).await,
-        ("tasks/get" | "tasks/update" | "tasks/cancel", true) => turns::task(call, caller, &request).await,
+        ("resources/read", _) => return Ok(resource(request)),
+        ("tasks/get" | "tasks/update" | "tasks/cancel", true) => return Ok(Next::Task),
         (method, _) => {
             let status = if is_modern { 404 } else { 200 };
             let told = format!("there is no method {method}");
-            Ok(error(&request, status, mcp::METHOD_NOT_FOUND, &told, Value::Null))
+            let refused = error(request, status, mcp::METHOD_NOT_FOUND, &told, Value::Null);
+            return Ok(Next::Answered(refused));
         }
-    }
+    };
+    Ok(Next::Answered(result(request, answered)))
 }
 
 fn result(request: &Request, result: Value) -> Answer {
@@ -98,27 +121,35 @@ fn member<'a>(json: &'a Value, name: &str) -> &'a str {
     json.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// A parameter that is a text; an empty one where there is none.
+fn member_of<'a>(request: &'a Request, name: &str) -> &'a str {
+    request.params.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// `tools/call`
-async fn tool(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
-    let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
+fn tool(caller: &Caller, request: &Request) -> Result<Next, Failure> {
+    let name = member_of(request, "name");
     let arguments = match request.params.get("arguments") {
         None => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
-        Some(_) => return Ok(invalid(request, "arguments must be an object")),
+        Some(_) => return Ok(Next::Answered(invalid(request, "arguments must be an object"))),
     };
     if name == CHAT {
         caller.needs(Scope::Write)?;
-        return turns::converse(call, caller.owner()?, request, &arguments).await;
+        return Ok(Next::Converse(arguments));
     }
-    let uri = arguments.get("path").and_then(Value::as_str).unwrap_or_default().to_owned();
-    match mcp::plan(name, arguments) {
-        None => Ok(invalid(request, &format!("there is no tool {name}"))),
-        Some(Err(why)) => Ok(complete(request, refused(&ApiError::new(ErrorCode::InvalidRequest, why)))),
-        Some(Ok(planned)) => {
-            let Told { status, media_type, body } = ask(call, caller, planned).await?;
-            Ok(complete(request, mcp::tool_result(status, &media_type, &body, &format!("file:///{uri}"))))
+    Ok(match mcp::plan(name, arguments) {
+        None => Next::Answered(invalid(request, &format!("there is no tool {name}"))),
+        Some(Err(why)) => {
+            let refusal = refused(&ApiError::new(ErrorCode::InvalidRequest, why));
+            Next::Answered(complete(request, refusal))
         }
-    }
+        Some(Ok(planned)) => Next::Ask(planned, |request, Told { status, media_type, body }| {
+            let arguments = request.params.get("arguments").unwrap_or(&Value::Null);
+            let uri = format!("file:///{}", member(arguments, "path"));
+            complete(request, mcp::tool_result(status, &media_type, &body, &uri))
+        }),
+    })
 }
 
 /// The result of a tool that a refusal is.
@@ -174,44 +205,49 @@ async fn told(answer: Answer) -> Result<Told, Failure> {
 }
 
 /// `resources/list`: the threads. The files of a thread are templates, because each thread has a list of its own.
-async fn resources(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
+fn resources(request: &Request) -> Next {
     let mut arguments = Map::new();
     if let Some(cursor) = request.params.get("cursor") {
         arguments.insert("cursor".to_owned(), cursor.clone());
     }
-    let planned = match mcp::plan("list_threads", arguments) {
-        Some(Ok(planned)) => planned,
-        _ => return Ok(invalid(request, "cursor must be a text")),
-    };
-    let Told { status, body, .. } = ask(call, caller, planned).await?;
-    let list: Value = wire::json::from_slice(&body).unwrap_or_default();
-    match status {
-        200 => Ok(result(request, mcp::data(request.is_modern(), mcp::threads(&list)))),
-        _ => Ok(invalid(request, member(&list, "detail"))),
+    match mcp::plan("list_threads", arguments) {
+        Some(Ok(planned)) => Next::Ask(planned, |request, Told { status, body, .. }| {
+            let list: Value = wire::json::from_slice(&body).unwrap_or_default();
+            match status {
+                200 => result(request, mcp::data(request.is_modern(), mcp::threads(&list))),
+                _ => invalid(request, member(&list, "detail")),
+            }
+        }),
+        _ => Next::Answered(invalid(request, "cursor must be a text")),
     }
 }
 
 /// `resources/read`
-async fn resource(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
-    let uri = request.params.get("uri").and_then(Value::as_str).unwrap_or_default();
-    let is_modern = request.is_modern();
-    let missing = || {
-        let code = if is_modern { mcp::INVALID_PARAMS } else { mcp::RESOURCE_NOT_FOUND };
-        error(request, 200, code, "there is no resource with this address", object! { "uri": uri })
+fn resource(request: &Request) -> Next {
+    let Some(path) = mcp::resource(member_of(request, "uri")) else {
+        return Next::Answered(no_resource(request));
     };
-    let Some(path) = mcp::resource(uri) else { return Ok(missing()) };
     let planned = Planned { method: "GET", path, body: Vec::new() };
-    let Told { status, media_type, body } = ask(call, caller, planned).await?;
-    match status {
-        200 => {
-            let contents = object! { "contents": vec![mcp::contents(uri, &media_type, &body)] };
-            Ok(result(request, mcp::data(is_modern, contents)))
+    Next::Ask(planned, |request, Told { status, media_type, body }| {
+        let uri = member_of(request, "uri");
+        match status {
+            200 => {
+                let contents = object! { "contents": vec![mcp::contents(uri, &media_type, &body)] };
+                result(request, mcp::data(request.is_modern(), contents))
+            }
+            400..500 => no_resource(request),
+            _ => {
+                let told = "the resource cannot be read now";
+                error(request, 200, mcp::INTERNAL, told, object! { "uri": uri })
+            }
         }
-        400..500 => Ok(missing()),
-        _ => {
-            Ok(error(request, 200, mcp::INTERNAL, "the resource cannot be read now", object! { "uri": uri }))
-        }
-    }
+    })
+}
+
+fn no_resource(request: &Request) -> Answer {
+    let code = if request.is_modern() { mcp::INVALID_PARAMS } else { mcp::RESOURCE_NOT_FOUND };
+    let data = object! { "uri": member_of(request, "uri") };
+    error(request, 200, code, "there is no resource with this address", data)
 }
 
 /// `GET /.well-known/oauth-protected-resource`: the issuers whose tokens come as `Authorization: Bearer`.
