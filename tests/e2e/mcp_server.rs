@@ -3,6 +3,7 @@
 //!
 //! Issue 22, 3
 
+mod forms;
 mod raw;
 mod tasks;
 

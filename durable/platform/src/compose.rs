@@ -61,8 +61,10 @@ pub struct Frame<'a> {
     pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
-    /// Whether it was written for another service: it brings tools outside the editor too, and knows no forms.
+    /// Whether it was written for another service: it brings tools outside the editor too.
     pub is_foreign: bool,
+    /// Whether it can show a person the forms of tools.
+    pub takes_forms: bool,
     /// The tools that a person has allowed for good.
     pub approved: BTreeSet<String>,
     /// The hooks of the thread.
@@ -147,7 +149,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         hooks: hooks.all.iter().chain(&frame.hooks).cloned().collect(),
         agent_hooks,
         instructions: instructions.in_tree(),
-        forms: !frame.is_foreign && !policy.allowed_mcp_servers.is_empty(),
+        forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
         ..setting(frame, &limits, has_tools, draft)
     };
     let spec = TurnSpec {

@@ -91,6 +91,7 @@ impl Thread {
         let GivenAnswer { id, decision, content, is_error } = given;
         let answer = match decision {
             None => return self.hand_in(&id, Awaited::Client, Answer::Result { content, is_error }, None),
+            Some(Decision::Approve) if !content.is_empty() => Answer::Result { content, is_error: false },
             Some(Decision::Approve) => Answer::Approve,
             Some(Decision::ApproveForThread) => Answer::ApproveForThread,
             Some(Decision::Deny | Decision::Expired | Decision::Standing) => Answer::Deny,

@@ -15,7 +15,7 @@ use engine::journal::History;
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
-use wire::protocol::{ApiError, Role, Seq, StoredMessage, WorkflowDetail};
+use wire::protocol::{ApiError, Dialect, Role, Seq, StoredMessage, WorkflowDetail};
 
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
@@ -182,6 +182,7 @@ impl Thread {
             draft: if opening.is_new { None } else { self.store.draft(&opening.standing.path)? },
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
             is_foreign: ask.dialect.is_some(),
+            takes_forms: ask.dialect.as_ref().is_none_or(Dialect::takes_forms),
             approved,
             hooks,
             mcp: before.offered,

@@ -8,13 +8,14 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use super::{INTERNAL, SERVER, TASK, error};
+use super::form::{add, schema};
+use super::{INTERNAL, OF_FORM, SERVER, TASK, error};
 use crate::template::Hole::{Json, Number, Text};
 use crate::template::{fill, filled};
 use crate::{Encode, Header, is_root};
 use wire::protocol::{
-    AgentState, AnswerForm, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, McpGives, McpReply,
-    Numbered, Role,
+    AgentState, AnswerForm, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Form, McpGives,
+    McpReply, Numbered, Role,
 };
 
 /// The text of an answer is told at most this often, in milliseconds, as the outputs of subtasks are in the AI SDK.
@@ -26,17 +27,22 @@ const POLL_MS: u64 = 1_000;
 
 /// A question to a person.
 struct Asked {
-    id: String,
+    /// The wait that the answer ends.
+    wait: String,
+    /// The question of a form. A wait without a form is a decision.
+    question: Option<String>,
     message: String,
-    /// Whether the decision may be for the whole thread.
-    for_thread: bool,
+    /// The JSON Schema of the answer.
+    schema: Vec<u8>,
 }
 
 impl Asked {
-    /// The request to the client: a form with one choice.
-    fn question(&self) -> Vec<u8> {
-        let more: &[u8] = if self.for_thread { br#","approve_for_thread""# } else { b"" };
-        filled(QUESTION, &[Text(&self.message), Json(more)])
+    /// The question's name among the requests to the client.
+    fn key(&self) -> String {
+        match &self.question {
+            None => self.wait.clone(),
+            Some(question) => format!("{}{OF_FORM}{question}", self.wait),
+        }
     }
 }
 
@@ -51,7 +57,10 @@ const ANSWER: &str = r#""content":[$],"isError":$,"structuredContent":{"answer":
 /// The members of the state of a task.
 const STATE: &str =
     r#""createdAt":$,"lastUpdatedAt":$,"pollIntervalMs":$,"status":$,"taskId":$,"ttlMs":null$"#;
-const QUESTION: &str = r#"{"method":"elicitation/create","params":{"message":$,"mode":"form","requestedSchema":{"properties":{"decision":{"enum":["approve","deny"$],"title":"Decision","type":"string"}},"required":["decision"],"type":"object"}}}"#;
+const QUESTION: &str =
+    r#"{"method":"elicitation/create","params":{"message":$,"mode":"form","requestedSchema":$}}"#;
+/// The schema of a decision: one choice.
+const DECISION: &str = r#"{"properties":{"decision":{"enum":["approve","deny"$],"title":"Decision","type":"string"}},"required":["decision"],"type":"object"}"#;
 
 /// A response that is being written.
 pub struct Encoder {
@@ -188,8 +197,8 @@ impl Encoder {
     fn questions(&self) -> Vec<u8> {
         let mut questions = Vec::new();
         for asked in &self.asked {
-            questions.extend_from_slice(if questions.is_empty() { b"" } else { b"," });
-            fill("$:$", &[Text(&asked.id), Json(&asked.question())], &mut questions);
+            let request = filled(QUESTION, &[Text(&asked.message), Json(&asked.schema)]);
+            add(&asked.key(), &request, &mut questions);
         }
         questions
     }
@@ -199,10 +208,12 @@ impl Encoder {
         let (origin, thread) = (&self.how.origin, &self.thread);
         let mut told =
             format!("The turn waits for a person, who decides in the chat at {origin}, or by the API:");
-        for Asked { id, message, .. } in &self.asked {
-            let path = format!("{origin}/api/threads/{thread}/approvals/{id}");
+        for Asked { wait, question, message, .. } in &self.asked {
+            let path = format!("{origin}/api/threads/{thread}/approvals/{wait}");
+            let content = question.as_ref().map(|id| format!(", \"content\": {{\"{id}\": …}}"));
+            let content = content.unwrap_or_default();
             told.push_str(&format!(
-                "\n- {message} POST {path} with {{\"decision\": \"approve\"}} or \"deny\""
+                "\n- {message} POST {path} with {{\"decision\": \"approve\"{content}}} or \"deny\""
             ));
         }
         told.push_str("\nThen read_thread has the rest of the answer.");
@@ -232,8 +243,19 @@ impl Encoder {
         }
     }
 
-    fn asks(&mut self, id: &str, message: String, for_thread: bool) {
-        self.asked.push(Asked { id: id.to_owned(), message, for_thread });
+    /// Asks for a decision. `more`: other choices than the two that there always are.
+    fn asks(&mut self, wait: &str, message: String, more: &[u8]) {
+        let schema = filled(DECISION, &[Json(more)]);
+        self.asked.push(Asked { wait: wait.to_owned(), question: None, message, schema });
+    }
+
+    /// Asks the questions of a form. Another server asks, and a person is told its name.
+    fn asks_form(&mut self, wait: &str, Form { server, questions }: &Form) {
+        for question in questions {
+            let message = format!("{server} asks: {}", question.message);
+            let (schema, question) = (schema(question), Some(question.id.clone()));
+            self.asked.push(Asked { wait: wait.to_owned(), question, message, schema });
+        }
     }
 
     fn lasts(&mut self, started_ms: Option<u64>, duration_ms: Option<u64>) {
@@ -297,13 +319,17 @@ impl Encode for Encoder {
             Event::StepStart { title, .. } => self.tell(title, out),
             Event::ApprovalRequest { approval_id, name, args, form: None, .. } => {
                 let args: String = args.to_string().chars().take(MAX_ARGS).collect();
-                self.asks(approval_id, format!("The agent asks to call {name} with {args}."), true);
+                let message = format!("The agent asks to call {name} with {args}.");
+                self.asks(approval_id, message, br#","approve_for_thread""#);
+            }
+            Event::ApprovalRequest { approval_id, form: Some(form), .. } => {
+                self.asks_form(approval_id, form);
             }
             Event::LimitRequest { approval_id, reason, limit, raised_to, grants_left, .. } => {
-                self.asks(approval_id, limit_message(*reason, *limit, *raised_to, *grants_left), false);
+                self.asks(approval_id, limit_message(*reason, *limit, *raised_to, *grants_left), b"");
             }
             Event::ApprovalResolved { approval_id, .. } | Event::LimitResolved { approval_id, .. } => {
-                self.asked.retain(|asked| asked.id != *approval_id);
+                self.asked.retain(|asked| asked.wait != *approval_id);
             }
             Event::AgentState { state, .. } => {
                 self.is_waiting = *state == AgentState::WaitingOnUser;

@@ -5,6 +5,7 @@
 //! ([`tools`]). docs/clients.md describes what a client may rely on.
 
 mod encoder;
+mod form;
 mod request;
 mod tools;
 
@@ -39,6 +40,8 @@ const UNSUPPORTED_VERSION: i64 = -32022;
 
 /// How long a client may keep the lists of tools and templates, in milliseconds. They change with a deploy.
 const LISTS_MS: u64 = 300_000;
+/// Stands between the id of a form and that of its question. No id of a wait has it.
+const OF_FORM: char = '/';
 /// The prefix of the ids of tasks.
 const TASK: &str = "task";
 

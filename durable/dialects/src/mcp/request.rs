@@ -5,11 +5,12 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use super::{
-    HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, LEGACY, MODERN, PARSE, TASKS, UNSUPPORTED_VERSION,
-    error, versions,
+    HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, LEGACY, MODERN, OF_FORM, PARSE, TASKS,
+    UNSUPPORTED_VERSION, error, versions,
 };
+use crate::by_id::ById;
 use crate::given::{MAX_ANSWERS, Part, at, object, text};
-use wire::protocol::{Decision, GivenAnswer};
+use wire::protocol::{Decision, GivenAnswer, MAX_FORM_CONTENT};
 
 /// The longest id of a request or token of its progress, in bytes: the thread's object gets both with the turn.
 pub const MAX_ID: usize = 1_024;
@@ -203,10 +204,26 @@ pub fn decisions(responses: &Value) -> Result<(Vec<GivenAnswer>, bool), String> 
     if responses.len() > MAX_ANSWERS {
         return Err(format!("inputResponses has at most {MAX_ANSWERS} members"));
     }
-    let (mut answers, mut is_open) = (Vec::new(), false);
+    let (mut answers, mut is_open, mut forms) = (Vec::new(), false, ById::<Filled>::default());
     for (id, response) in responses {
-        let decision = at(at(response, "content"), "decision");
-        let decision = match (at(response, "action").as_str(), decision.as_str()) {
+        let wrong = || format!("inputResponses.{id}: expected an answer to the form");
+        let (action, content) = (at(response, "action").as_str(), at(response, "content"));
+        if let Some((wait, question)) = id.split_once(OF_FORM) {
+            if forms.get(wait).is_none() {
+                forms.insert(wait, Filled::default());
+            }
+            let Some(form) = forms.get_mut(wait) else { continue };
+            match (action, content) {
+                (Some("accept"), Value::Object(_)) => {
+                    form.content.insert(question.to_owned(), content.clone());
+                }
+                (Some("decline"), _) => form.is_denied = true,
+                (Some("cancel"), _) => form.is_open = true,
+                _ => return Err(wrong()),
+            }
+            continue;
+        }
+        let decision = match (action, at(content, "decision").as_str()) {
             (Some("accept"), Some("approve")) => Decision::Approve,
             (Some("accept"), Some("approve_for_thread")) => Decision::ApproveForThread,
             (Some("accept"), Some("deny")) | (Some("decline"), _) => Decision::Deny,
@@ -214,10 +231,35 @@ pub fn decisions(responses: &Value) -> Result<(Vec<GivenAnswer>, bool), String> 
                 is_open = true;
                 continue;
             }
-            _ => return Err(format!("inputResponses.{id}: expected an answer to the form")),
+            _ => return Err(wrong()),
         };
-        let (decision, content, is_error) = (Some(decision), String::new(), false);
-        answers.push(GivenAnswer { id: id.clone(), decision, content, is_error });
+        answers.push(given(id, decision, String::new()));
+    }
+    for (wait, Filled { content, is_denied, is_open: is_left }) in forms.iter() {
+        match (is_left, is_denied) {
+            (true, _) => is_open = true,
+            (false, true) => answers.push(given(wait, Decision::Deny, String::new())),
+            (false, false) => {
+                let content = Value::Object(content.clone()).to_string();
+                if content.len() > MAX_FORM_CONTENT {
+                    return Err(format!("a form has at most {MAX_FORM_CONTENT} bytes of content"));
+                }
+                answers.push(given(wait, Decision::Approve, content));
+            }
+        }
     }
     Ok((answers, is_open))
+}
+
+/// The answers to the questions of a form. They are one answer: a denied question denies the form, a dismissed one leaves
+/// it open.
+#[derive(Default)]
+struct Filled {
+    content: Part,
+    is_denied: bool,
+    is_open: bool,
+}
+
+fn given(id: &str, decision: Decision, content: String) -> GivenAnswer {
+    GivenAnswer { id: id.to_owned(), decision: Some(decision), content, is_error: false }
 }

@@ -180,6 +180,11 @@ impl Dialect {
         }
     }
 
+    /// Whether the client can show a person the forms of tools.
+    pub fn takes_forms(&self) -> bool {
+        matches!(self, Dialect::Mcp(how) if how.state.is_some())
+    }
+
     /// Whether a client that closes the stream of an answer stops the turn, also where the answer goes on after a wait.
     pub fn stops(&self) -> bool {
         matches!(self, Dialect::Mcp(how) if how.stops)
@@ -193,6 +198,7 @@ pub struct GivenAnswer {
     pub id: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// The result, or what a person filled into a form, as JSON.
     pub content: String,
     pub is_error: bool,
 }

@@ -8,7 +8,8 @@ use crate::mcp::Encoder;
 use crate::recorded::{file, turn, turns, writes};
 use crate::{Encode, Translation};
 use wire::protocol::{
-    AgentState, AnswerForm, Dialect, Event, FinishReason, McpGives, McpReply, Numbered, Role, StoredMessage,
+    AgentState, AnswerForm, Dialect, Event, FinishReason, Form, FormQuestion, McpGives, McpReply, Numbered,
+    Role, StoredMessage,
 };
 
 const STREAM: AnswerForm = AnswerForm::Stream;
@@ -168,6 +169,51 @@ fn a_turn_that_waits_asks_the_client() {
         (&done["resultType"], &done["structuredContent"]["answer"]),
         (&json!("complete"), &json!("All is done."))
     );
+}
+
+/// The turn of the recorded log in which a person is asked, with a form of two questions in place of the call.
+fn asking_with_a_form() -> Vec<Numbered> {
+    let mut events = turn("approval");
+    let question = |id: &str, schema: Value, order: &[&str]| FormQuestion {
+        id: id.to_owned(),
+        message: format!("Which {id}?"),
+        schema: schema.as_object().unwrap().clone(),
+        order: order.iter().map(|&name| name.to_owned()).collect(),
+    };
+    let schema =
+        json!({ "type": "object", "properties": { "a": { "type": "string" }, "z": {} }, "required": ["z"] });
+    let questions =
+        vec![question("box", schema, &["z", "a"]), question("a/b", json!({ "type": "object" }), &[])];
+    for numbered in &mut events {
+        if let Event::ApprovalRequest { form, .. } = &mut numbered.event {
+            *form = Some(Box::new(Form { server: "shop".to_owned(), questions: questions.clone() }));
+        }
+    }
+    events
+}
+
+// Issue 22: a form of another server, which our turn calls, is passed on with its own schemas.
+#[test]
+fn the_questions_of_a_form_are_asked_with_their_schemas() {
+    let events = asking_with_a_form();
+    let asked = result(&events, McpGives::Answer, 0);
+    assert_eq!(asked["resultType"], "input_required");
+    let mut requests = asked["inputRequests"].as_object().unwrap().iter();
+    let (second, first) = (requests.next().unwrap(), requests.next().unwrap());
+    assert!(first.0.starts_with("appr") && first.0.ends_with("/box"), "{}", first.0);
+    assert!(second.0.ends_with("/a/b"), "{}", second.0);
+    let params = &first.1["params"];
+    assert_eq!((&params["mode"], &params["message"]), (&json!("form"), &json!("shop asks: Which box?")));
+    assert_eq!(params["requestedSchema"]["required"], json!(["z"]));
+    let written = encoded(&events, how(McpGives::Answer, NOW), 0);
+    assert!(written.contains(r#""properties":{"z":{},"a":{"type":"string"}}"#), "{written}");
+    assert_eq!(second.1["params"]["requestedSchema"], json!({ "type": "object" }));
+    // Answered, the questions are gone.
+    assert_eq!(result(&events, McpGives::Answer, 1)["resultType"], "complete");
+    // Somebody who dismissed it learns how the form is filled in elsewhere.
+    let how = McpReply { state: None, ..how(McpGives::Answer, NOW) };
+    let told = encoded(&events, how, 0);
+    assert!(told.contains("content") && told.contains("Which box?"), "{told}");
 }
 
 // Issue 22

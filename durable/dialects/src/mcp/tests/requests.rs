@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::request::MAX_ID;
 use crate::mcp::{Abilities, Era, Message, Request, decisions, read};
-use wire::protocol::Decision;
+use wire::protocol::{Decision, MAX_FORM_CONTENT};
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
     "io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -174,6 +174,40 @@ fn a_client_says_what_it_can_do() {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"progressToken":{}}}}"#;
     let read = request(body, &[]);
     assert_eq!((read.progress(), read.abilities(), read.is_modern()), (None, Abilities::default(), false));
+}
+
+// Issue 22: the questions of a form are requests of their own, and one answer.
+#[test]
+fn answers_to_the_questions_of_a_form_are_one_content() {
+    let accept = |content: Value| json!({ "action": "accept", "content": content });
+    let no = |action: &str| json!({ "action": action });
+    let approved = |content: &str| Some((Decision::Approve, content.to_owned()));
+    let denied = Some((Decision::Deny, String::new()));
+    for (told, expected, is_open) in [
+        (json!({ "w/a": accept(json!({ "x": 1 })) }), approved(r#"{"a":{"x":1}}"#), false),
+        (
+            json!({ "w/a": accept(json!({})), "w/b/c": accept(json!({ "y": "z" })) }),
+            approved(r#"{"a":{},"b/c":{"y":"z"}}"#),
+            false,
+        ),
+        (json!({ "w/a": accept(json!({})), "w/b": no("decline") }), denied.clone(), false),
+        (json!({ "w/a": no("decline"), "w/b": no("cancel") }), None, true),
+    ] {
+        let (answers, left) = decisions(&told).unwrap();
+        let answers = answers.into_iter().map(|answer| {
+            assert_eq!((answer.id.as_str(), answer.is_error), ("w", false));
+            (answer.decision.unwrap(), answer.content)
+        });
+        assert_eq!((answers.collect::<Vec<_>>(), left), (Vec::from_iter(expected), is_open), "{told}");
+    }
+    for wrong in [json!({ "action": "accept" }), accept(json!("x")), accept(Value::Null), json!({})] {
+        assert!(decisions(&json!({ "w/a": wrong })).is_err());
+    }
+    let of_bytes = |bytes: usize| {
+        let bare = json!({ "a": { "x": "" } }).to_string().len();
+        decisions(&json!({ "w/a": accept(json!({ "x": "y".repeat(bytes - bare) })) })).is_ok()
+    };
+    assert_eq!((of_bytes(MAX_FORM_CONTENT), of_bytes(MAX_FORM_CONTENT + 1)), (true, false));
 }
 
 // Issue 22
