@@ -66,6 +66,7 @@ mod summaries;
 mod swarm;
 mod telemetry;
 mod threads;
+mod titles;
 mod tokens;
 mod turns;
 mod upgrades;

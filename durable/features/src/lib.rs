@@ -20,6 +20,8 @@ pub mod reader;
 pub mod records;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
+#[cfg(feature = "titles")]
+pub mod titles;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(feature = "workflows")]
@@ -131,6 +133,8 @@ pub fn problems(configuration: &Configuration<'_>) -> Vec<String> {
         records::kept(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "telemetry")]
         telemetry::Config::from_env(configuration.var).err().into_iter().collect(),
+        #[cfg(feature = "titles")]
+        titles::is_on(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "web")]
         web::Config::from_env(configuration.var).err().unwrap_or_default(),
         #[cfg(feature = "knowledge")]

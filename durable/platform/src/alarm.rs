@@ -1,12 +1,13 @@
 //! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose calls may expire, a queued turn that
-//! asks for its place again, a queued message whose turn comes next, and news that D1 has not taken.
+//! asks for its place again, a queued message whose turn comes next, a title that a model makes, and news that D1 has not
+//! taken.
 
 use std::rc::Rc;
 
 use futures::future::{Either, join, join5, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::adapters::{files, knowledge, records, telemetry};
+use crate::adapters::{files, knowledge, records, telemetry, titles};
 use crate::sessions::telling;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
@@ -59,6 +60,9 @@ impl Thread {
         }
         if due.notices {
             telling::spawn(self);
+        }
+        if due.title {
+            titles::spawn(self);
         }
         if due.erase {
             let thread = Rc::clone(self);

@@ -15,6 +15,7 @@ use wire::protocol::{
     SentContent, Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
 };
 
+use super::adapters::titles;
 use super::reader::{PARKED_MS, Source};
 use super::respond::{json_response, no_content, not_logged, nothing_yet, stream_response};
 use super::revive::{OpenTurn, on_hold};
@@ -294,6 +295,7 @@ impl Thread {
         let renamed = Outgoing::new(&thread.owner, thread.thread_id, News::Renamed { thread: row });
         self.store.transaction(|| {
             self.store.rename(title)?;
+            titles::named(&self.store)?;
             let now = self.clock.now_ms();
             self.store.post(&renamed, now)?;
             self.store.arm(now)

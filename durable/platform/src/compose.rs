@@ -231,6 +231,11 @@ fn setting(frame: &Frame<'_>, limits: &Limits, has_tools: bool, draft: Option<Pl
     }
 }
 
+/// Whether the limits of a turn hold for these models: a limit of money needs prices.
+pub fn is_affordable(chain: &Chain, limits: &Limits) -> bool {
+    limits.turn_cost_microusd.is_none() || chain.iter().all(|offer| offer.price.is_some())
+}
+
 /// How the turn summarises earlier turns: by the models of the role `speed`, where there are any whose prices are known or
 /// not needed.
 fn summaries(
@@ -239,8 +244,7 @@ fn summaries(
     speed: Option<Chain>,
 ) -> Result<Option<Summaries>, ApiError> {
     let chosen = deployment.once(|var| limits::summaries(var)).map_err(misconfigured)?;
-    let is_priced = |chain: &Chain| chain.iter().all(|offer| offer.price.is_some());
-    let models = speed.filter(|chain| limits.turn_cost_microusd.is_none() || is_priced(chain));
+    let models = speed.filter(|chain| is_affordable(chain, limits));
     Ok((*chosen == SummariseOldTurns::On).then_some(Summaries { models }))
 }
 
@@ -298,7 +302,8 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
 }
 
-fn configuration(thread: &Thread) -> Result<Rc<Configuration>, ApiError> {
+/// The models that are configured now.
+pub fn configuration(thread: &Thread) -> Result<Rc<Configuration>, ApiError> {
     let read = |var: &Var| {
         Configuration::from_env(var)
             .and_then(|configuration| configuration.bound(is_bound(&thread.env, AI)))
@@ -348,7 +353,7 @@ pub fn history_bytes(limits: &Limits) -> usize {
 }
 
 /// The limits of a turn: the context's, with the operator's overrides.
-fn limits(deployment: &Deployment, context: &ContextProfile) -> Result<Limits, ApiError> {
+pub fn limits(deployment: &Deployment, context: &ContextProfile) -> Result<Limits, ApiError> {
     let chosen = deployment.once(|var| Ok(Overrides::read(var)));
     chosen.and_then(|chosen| chosen.limits(context)).map_err(misconfigured)
 }

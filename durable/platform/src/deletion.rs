@@ -12,6 +12,7 @@ use crate::storage::thread::ThreadMeta;
 use engine::journal::TurnStop;
 use wire::protocol::{ApiError, AuditAction, Owner};
 
+use super::adapters::titles;
 use super::idle::Use;
 use super::respond::{json_response, no_content};
 use super::revive::OpenTurn;
@@ -114,6 +115,7 @@ impl Thread {
             let workspace_root = id.map(|id| thread.owner.workspace_root(id));
             let records_root = id.map(|id| thread.owner.records_root(id));
             let deleted = News::ThreadDeleted { workspace_root, records_root };
+            let lost = if erased { None } else { titles::lost(&self.store, &thread, now)? };
             let audited = by.audited(now).map(|audited| {
                 Outgoing::new(&thread.owner, thread.thread_id.as_str(), News::Audited { audited })
             });
@@ -121,7 +123,7 @@ impl Thread {
             let spent = if erased { Vec::new() } else { self.store.spent_news()? };
             let newest = self.store.newest_news()?;
             self.store.bury(now)?;
-            for outgoing in spent.iter().chain(&audited).chain([&deleted]) {
+            for outgoing in spent.iter().chain(&lost).chain(&audited).chain([&deleted]) {
                 self.store.post(outgoing, now)?;
             }
             self.store.post(&deleted, now + DELETED_AGAIN_MS)?;

@@ -25,7 +25,7 @@ use engine::journal::{Commit, Parking, SessionChange, TurnEnd};
 use engine::ports::{Clock, Log, LogError};
 use wire::protocol::{Event, Owner, Seq};
 
-use super::adapters::Ending;
+use super::adapters::{AtEnd, Ending};
 use super::live::LiveLog;
 use super::numbers::Numbers;
 use super::queueing;
@@ -69,6 +69,8 @@ pub struct TurnLog {
     pub tokens: Result<Rc<Tokens>, String>,
     /// Makes the journal's last line; none where the turn gets no record.
     pub ending: Option<Ending>,
+    /// Writes the features' part of the turn's end.
+    pub at_end: Option<AtEnd>,
 }
 
 /// The rows that a run's turn has on disk, as far as the next commit needs to know them.
@@ -196,6 +198,9 @@ impl TurnLog {
         self.store.finish_turn(&about.turn_id, seq_last)?;
         if self.ending.is_none() {
             self.store.clear_journal()?;
+        }
+        if let Some(write) = self.at_end {
+            write(&self.store, about, end, now)?;
         }
         // The title as it is now: a user may have renamed the thread while the turn ran.
         let title = self.store.title()?.unwrap_or_default();

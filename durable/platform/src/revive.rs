@@ -308,6 +308,7 @@ impl Thread {
             written: Written::of(Keys::readable(&events)),
             ending: adapters::records::ending(self).map(|_| adapters::NO_LINE),
             tokens: self.tokens(),
+            at_end: None,
         };
         worker::console_error!("turn {} is given up", turn.turn_id);
         // The store ends running turns only, so a parked one is made to run in the same commit.

@@ -271,6 +271,7 @@ impl Thread {
             written: Written::of(keys),
             tokens: self.tokens(),
             ending: adapters::records::ending(self),
+            at_end: adapters::titles::at_end(self),
         };
         let ports = Ports {
             model: parts.model,

@@ -25,6 +25,7 @@ use wire::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
 
 use super::adapters::instructions::Known;
 use super::adapters::records::Sending;
+use super::adapters::titles;
 use super::clock::JsClock;
 use super::deployment::Deployment;
 use super::live::LiveLog;
@@ -78,6 +79,8 @@ pub struct Thread {
     pub sending: Sending,
     /// Notices of sessions are sent one after another.
     pub telling: Cell<bool>,
+    /// One run at a time makes the thread's title.
+    pub naming: Cell<bool>,
     /// The custom instructions that this memory read last.
     pub known_instructions: Known,
 }
@@ -119,6 +122,7 @@ impl Thread {
             draining: Cell::new(false),
             sending: Sending::default(),
             telling: Cell::new(false),
+            naming: Cell::new(false),
             known_instructions: Known::default(),
         })
     }
@@ -191,6 +195,9 @@ impl Thread {
             thread.forget(&run);
             if thread.store.next_is_due.take() {
                 thread.start_next();
+            }
+            if thread.store.title_is_wished.take() {
+                titles::spawn(&thread);
             }
             join3(thread.drain(false), thread.send_records(false), thread.send_notices()).await;
         });

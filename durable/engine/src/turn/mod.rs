@@ -50,7 +50,6 @@ pub use self::edition::edit_prompts;
 pub use self::form::form_fault;
 pub use self::left::{LEFT_CHARS, MAX_LEFT};
 pub(crate) use self::level::fits;
-#[cfg(any(test, feature = "testing"))]
 pub use self::level::request_tokens;
 pub use self::level::{Level, LevelEnd, Step};
 pub use self::parking::{Asked, Receipt};

@@ -234,6 +234,32 @@ pub mod telemetry {
     }
 }
 
+#[cfg(not(feature = "titles"))]
+pub mod titles {
+    use std::rc::Rc;
+
+    use crate::adapters::AtEnd;
+    use crate::storage::StoreError;
+    use crate::storage::outgoing::Outgoing;
+    use crate::storage::sql::Store;
+    use crate::storage::thread::ThreadMeta;
+    use crate::thread::Thread;
+
+    pub fn at_end(_: &Thread) -> Option<AtEnd> {
+        None
+    }
+
+    pub fn named(_: &Store) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    pub fn lost(_: &Store, _: &ThreadMeta, _: u64) -> Result<Option<Outgoing>, StoreError> {
+        Ok(None)
+    }
+
+    pub fn spawn(_: &Rc<Thread>) {}
+}
+
 #[cfg(not(feature = "web"))]
 pub mod web {
     use crate::thread::Thread;

@@ -17,6 +17,8 @@ mod projects;
 pub mod records;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
+#[cfg(feature = "titles")]
+pub mod titles;
 #[cfg(feature = "web")]
 pub mod web;
 #[cfg(feature = "workflows")]
@@ -34,6 +36,8 @@ pub use absent::mcp::Offered;
 pub use absent::records;
 #[cfg(not(feature = "telemetry"))]
 pub use absent::telemetry;
+#[cfg(not(feature = "titles"))]
+pub use absent::titles;
 #[cfg(not(feature = "web"))]
 pub use absent::web;
 #[cfg(not(feature = "workflows"))]
@@ -53,7 +57,9 @@ use engine::toolbelt::ToolPolicy;
 use features::Resources;
 use wire::protocol::{ApiError, Owner, WorkflowDetail};
 
+use super::log::About;
 use super::storage::StoreError;
+use super::storage::sql::Store;
 use super::thread::Thread;
 
 /// Adds what a feature's tools need in a turn of this thread, by its policy.
@@ -86,6 +92,9 @@ pub fn resources(
 
 /// Makes the last line of the journal of a turn that gets a record.
 pub type Ending = fn(&TurnEnd) -> Result<String, StoreError>;
+
+/// Writes a feature's part of a turn's end, in the transaction of that end.
+pub type AtEnd = fn(&Store, &About, &TurnEnd, u64) -> Result<(), StoreError>;
 
 /// The ending of a turn that is given up: its journal stays as it is, because it may be impossible to write.
 pub const NO_LINE: Ending = |_| Ok(String::new());

@@ -71,6 +71,12 @@ impl Quota {
         Quota { stored_bytes_per_day: None, embeddings_per_day: None, ..self }
     }
 
+    /// The limits of a call beside the turns: it takes no turn's place.
+    fn of_calls(self) -> Self {
+        let Quota { tokens_per_day, usd_per_day, .. } = self;
+        Quota { tokens_per_day, usd_per_day, ..Quota::default() }
+    }
+
     /// The limits of uploads alone.
     fn of_uploads(self) -> Self {
         let Quota { stored_bytes_per_day, embeddings_per_day, .. } = self;
@@ -137,6 +143,15 @@ impl Quotas {
     /// The accounts of an upload that have limits.
     pub fn upload_rules(&self, user_id: &str, anonymous: bool, address: Option<&str>) -> Vec<Rule> {
         self.limiting(user_id, anonymous, address, Quota::of_uploads)
+    }
+
+    /// The accounts of a call that the service makes beside the turns. None: those of the visitor's address limit it, and
+    /// nobody knows the address after the turn.
+    pub fn call_rules(&self, user_id: &str, anonymous: bool) -> Option<Vec<Rule>> {
+        if anonymous && !self.address.of_calls().is_empty() {
+            return None;
+        }
+        Some(self.limiting(user_id, anonymous, None, Quota::of_calls))
     }
 
     fn limiting(
@@ -350,6 +365,8 @@ pub type Admission = Result<Grant, Refusal>;
 /// The answer to a command that reserves nothing that the asker must know.
 pub type Verdict = Result<(), Refusal>;
 
+#[cfg(test)]
+mod calls_tests;
 #[cfg(test)]
 mod places_tests;
 #[cfg(test)]

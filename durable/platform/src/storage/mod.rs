@@ -17,6 +17,7 @@ pub mod salvage;
 pub mod schedule;
 pub mod schema;
 pub mod session_rows;
+pub mod title_rows;
 pub mod turn;
 
 #[cfg(target_arch = "wasm32")]
@@ -49,6 +50,8 @@ pub mod tell;
 pub mod thread;
 #[cfg(target_arch = "wasm32")]
 pub mod timers;
+#[cfg(all(target_arch = "wasm32", feature = "titles"))]
+pub mod titles;
 #[cfg(target_arch = "wasm32")]
 pub mod trim;
 #[cfg(target_arch = "wasm32")]

@@ -75,7 +75,8 @@ pub enum News {
         plan: Box<Plan>,
         updated_at: u64,
     },
-    /// The rest of a turn whose thread was deleted before D1 heard of the turn: usage must add up.
+    /// Usage without messages: of a turn whose thread was deleted before D1 heard of the turn, since usage must add up, or of
+    /// a call beside the turns.
     Spent {
         calls: Calls,
     },

@@ -66,6 +66,7 @@ pub struct Timers {
     pub records: Option<u64>,
     pub notices: Option<u64>,
     pub erase: Option<u64>,
+    pub title: Option<u64>,
 }
 
 /// The work of an alarm, beside taking up a lost turn.
@@ -84,6 +85,8 @@ pub struct Due {
     pub notices: bool,
     /// The thread is to be deleted.
     pub erase: bool,
+    /// A model is to be asked for the thread's title.
+    pub title: bool,
 }
 
 /// The news of which D1 is to hear.
@@ -115,6 +118,7 @@ impl Schedule {
                 ("timer", Some("records")) => timers.records = at,
                 ("timer", Some("notices")) => timers.notices = at,
                 ("timer", Some("erase")) => timers.erase = at,
+                ("timer", Some("title")) => timers.title = at,
                 ("timer", _) => timers.outbox = at,
                 ("record", _) => schedule.record = at,
                 _ => (schedule.news, schedule.fresh_news) = (at, fresh_at),
@@ -146,6 +150,7 @@ impl Schedule {
             records: self.record.is_some_and(|at| at <= now),
             notices: self.timers.notices.is_some_and(|at| at <= now),
             erase: self.timers.erase.is_some_and(|at| at <= now),
+            title: self.timers.title.is_some_and(|at| at <= now),
         }
     }
 
@@ -167,11 +172,8 @@ impl Schedule {
         // soon where no run is in memory.
         let again_at = if self.runs() && beat_at > now { beat_at } else { now + WATCH_MS };
         let at = |at: u64| if at <= now { again_at } else { at };
-        [open, messages, news, self.record, self.timers.notices, self.timers.erase]
-            .into_iter()
-            .flatten()
-            .map(at)
-            .min()
+        let Timers { notices, erase, title, .. } = self.timers;
+        [open, messages, news, self.record, notices, erase, title].into_iter().flatten().map(at).min()
     }
 }
 

@@ -254,7 +254,7 @@ CREATE INDEX turns_by_seq ON turns (seq_first);
 -- Without rows for turns that follow the turn before them.
 CREATE INDEX turns_apart ON turns (parent_seq, seq_first) WHERE parent_seq IS NOT NULL;
 -- Only what the other tables do not say: when a wait expires, when a queued turn asks again, when the turn of the
--- next queued message starts, when D1 or R2 is asked again after a refusal.
+-- next queued message starts, when D1 or R2 is asked again after a refusal, when a model is asked for the title.
 CREATE TABLE timers (
   reason TEXT PRIMARY KEY,
   due_at INTEGER NOT NULL
@@ -388,7 +388,7 @@ pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
 DROP TABLE IF EXISTS plans;
 DROP TABLE IF EXISTS queued_messages; DROP TABLE IF EXISTS removed_messages;
-DROP TABLE IF EXISTS summaries; DROP TABLE IF EXISTS kept_instructions;
+DROP TABLE IF EXISTS summaries; DROP TABLE IF EXISTS kept_instructions; DROP TABLE IF EXISTS title_wish;
 DROP TABLE IF EXISTS workflow_sessions; DROP TABLE IF EXISTS workflow_steps; DROP TABLE IF EXISTS workflow_notices;
 DROP TABLE IF EXISTS agents; DROP TABLE IF EXISTS agent_states; DROP TABLE IF EXISTS agent_rounds;
 ";

@@ -41,6 +41,8 @@ pub struct Store {
     pub(super) sessions_made: Cell<Option<bool>>,
     /// Whether a turn has ended after which the next queued message starts.
     pub next_is_due: Cell<bool>,
+    /// Whether a turn has ended after which the thread wishes a title.
+    pub title_is_wished: Cell<bool>,
     /// The alarm as this memory has set it (none: taken away), where that is known.
     alarm: Cell<Option<Option<u64>>>,
 }
@@ -100,6 +102,7 @@ impl Store {
             queue_made: Cell::new(None),
             sessions_made: Cell::new(None),
             next_is_due: Cell::new(false),
+            title_is_wished: Cell::new(false),
             alarm: Cell::new(None),
         }
     }

@@ -30,11 +30,11 @@ impl Store {
         self.run("DELETE FROM timers WHERE reason = ?1", [reason.as_str().into()])
     }
 
-    /// Clears the timers of the turn. The outbox, the records, the notices and the queued messages keep
+    /// Clears the timers of the turn. The outbox, the records, the notices, the title and the queued messages keep
     /// their own.
     pub fn clear_turn_timers(&self) -> Result<(), StoreError> {
         self.run(
-            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase', 'messages')",
+            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase', 'title', 'messages')",
             [],
         )
     }
@@ -43,7 +43,7 @@ impl Store {
     /// caller lets it go on again, or lets it hold.
     pub fn clear_timers_at_end(&self) -> Result<bool, StoreError> {
         let mut cleared = self.rows(
-            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase') RETURNING reason",
+            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase', 'title') RETURNING reason",
             [],
         )?;
         let messages = Some(Reason::Messages.as_str());

@@ -48,6 +48,8 @@ pub enum Reason {
     Notices,
     /// The thread stands in no list, and is deleted.
     Erase,
+    /// A model is asked for the thread's title.
+    Title,
 }
 
 impl Reason {
@@ -62,6 +64,7 @@ impl Reason {
             Reason::Records => "records",
             Reason::Notices => "notices",
             Reason::Erase => "erase",
+            Reason::Title => "title",
         }
     }
 }

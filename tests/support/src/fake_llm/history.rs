@@ -197,13 +197,18 @@ pub fn text_of(content: &Value) -> String {
 /// The beginnings of questions about the words of others: a hook's, a verifier's, and that for the notes of a planned step.
 const OF_OTHERS: [&str; 3] = ["<conversation>", "<verified_step>", "<step_of_results>"];
 
+/// The beginning of the question for a thread's title, and the end of the marker of its script.
+const OF_TITLE: &str = "<message from=\"user\">";
+pub const TITLE: &str = "/title";
+
 /// `… [[fake:MARKER]] …` → `MARKER`. In a question about the words of others the last one counts, which is that of the
-/// call.
+/// call. In the question for a title it is the first one, with [`TITLE`] behind it.
 pub fn marker(text: &str) -> Option<String> {
     let (_, rest) = match OF_OTHERS.iter().any(|beginning| text.starts_with(beginning)) {
         true => text.rsplit_once("[[fake:")?,
         false => text.split_once("[[fake:")?,
     };
     let (marker, _) = rest.split_once("]]")?;
-    Some(marker.to_owned())
+    let of_title = if text.starts_with(OF_TITLE) { TITLE } else { "" };
+    Some(format!("{marker}{of_title}"))
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::history::text_of;
+use super::history::{TITLE, text_of};
 use super::script::{Barrier, Refusal, Script, Step};
 
 /// One request to the fake.
@@ -147,6 +147,9 @@ impl Ledger {
     /// The step to play for a request; `Err` names the missing part.
     pub fn step(&self, marker: &str, step: usize) -> Result<Step, String> {
         let state = self.lock();
+        if marker.ends_with(TITLE) && !state.scripts.contains_key(marker) {
+            return Ok(super::script::text("No title."));
+        }
         let script =
             state.scripts.get(marker).ok_or_else(|| format!("no script is registered for '{marker}'"))?;
         let last = script.steps.last().filter(|_| script.repeat);

@@ -72,7 +72,8 @@ fn one_statement_reads_the_state() {
 
     let sql =
         "INSERT INTO timers (reason, due_at) VALUES ('turn', 1), ('parked', 2), ('queued', 3), ('outbox', 4),
-          ('messages', 5), ('notices', 6), ('erase', 7);
+          ('messages', 5), ('notices', 6), ('erase', 7),
+          ('title', 8);
         INSERT INTO outbox (payload, attempts, due_at) VALUES ('', 1, 10), ('', 0, 30), ('', 0, 20)";
     database.execute_batch(sql).unwrap();
     let timers = Timers {
@@ -84,6 +85,7 @@ fn one_statement_reads_the_state() {
         records: None,
         notices: Some(6),
         erase: Some(7),
+        title: Some(8),
     };
     let all = Schedule { timers, news: Some(10), fresh_news: Some(20), ..open(TurnStatus::Parked, Some(0)) };
     assert_eq!(read(&database), all);
@@ -126,6 +128,18 @@ fn a_notice_that_waits_is_a_reason_of_its_own() {
     assert_eq!(of(NOW).alarm_at(NOW, 0), Some(NOW + WATCH_MS), "should the sender fail");
     assert_eq!(of(NOW + 60_000).due(NOW), Due::default());
     assert_eq!(of(NOW + 60_000).alarm_at(NOW, 0), Some(NOW + 60_000));
+}
+
+// Issue 23, 9: a title holds up nothing, and nothing holds it up.
+#[test]
+fn a_title_is_a_reason_whether_a_turn_is_open_or_not() {
+    let of = |state, at| timers(state, Timers { title: Some(at), ..Timers::default() });
+    for state in [Schedule::default(), open(TurnStatus::Running)] {
+        assert_eq!(of(state, NOW + 1).due(NOW), Due::default());
+        assert_eq!(of(state, NOW + 1).alarm_at(NOW, NOW + 5), Some(NOW + 1));
+        assert_eq!(of(state, NOW).due(NOW), Due { title: true, ..Due::default() });
+    }
+    assert_eq!(of(Schedule::default(), NOW).alarm_at(NOW, 0), Some(NOW + WATCH_MS), "should the call fail");
 }
 
 // Issue 20, 1.

@@ -7,9 +7,8 @@ use crate::instance::World;
 /// The quotas of the users of `closed` (`tests/e2e/quotas.rs`).
 const QUOTAS: &str = r#"{"user":{"concurrent_turns":2,"tokens_per_day":100000,"stored_bytes_per_day":2500000},"tenant":{"tokens_per_day":1000000},"threads_per_user":5}"#;
 
-/// The quotas of the visitors of `visitors` (`tests/e2e/visitors.rs`).
-const VISITORS_QUOTAS: &str =
-    r#"{"user":{"turns_per_minute":20},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
+/// The quotas of the visitors of `visitors` (`tests/e2e/visitors.rs`, `tests/e2e/titles.rs`).
+const VISITORS_QUOTAS: &str = r#"{"user":{"turns_per_minute":20,"tokens_per_day":1000000},"address":{"concurrent_turns":2},"anonymous":{"concurrent_turns":4}}"#;
 
 /// The embeddings of the visitors of `ai` (`tests/e2e/embeddings.rs`).
 const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
@@ -54,7 +53,8 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             // The collector refuses the first export (`tests/e2e/telemetry.rs`).
             let collector = format!("OTEL_EXPORTER_OTLP_ENDPOINT:{}/_fake/hooks/otlp?refuse=1", world.llm);
             let quotas = format!("QUOTAS:{VISITORS_QUOTAS}");
-            let own = [anonymous, secrets, quotas, "RECORD_TURNS:0".to_owned(), collector];
+            let own =
+                [anonymous, secrets, quotas, "RECORD_TURNS:0".to_owned(), "TITLES:on".to_owned(), collector];
             ("visitors", "ESPALIER_VISITORS_URL", [provider(world), own.to_vec(), providers].concat())
         }
         "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
@@ -90,6 +90,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 "SEARCH:brave",
                 "SUMMARIES:perhaps",
                 r#"RETENTION:{"anonymous":29}"#,
+                "TITLES:perhaps",
                 r#"HOOKS:[{"name":"guard","builtin":"none"}]"#,
             ];
             let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];

@@ -1,0 +1,47 @@
+//! The needs of this feature: a thread's object, and the quotas of its tenant.
+
+use futures::future::LocalBoxFuture;
+
+use super::{Call, Exchange, Told, Wish};
+
+/// The storage or the quotas did not answer, or refused; the text is for the operator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TitleError(pub String);
+
+/// Whether the quotas have room for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Reserved,
+    Refused,
+}
+
+/// A change of a thread, of which all is written or nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Change<'a> {
+    /// The wish as it is from now on, and in how many milliseconds somebody looks at it again; none: it is over.
+    pub wish: Option<(&'a Wish, u64)>,
+    /// A call that has ended, for the index and the quotas.
+    pub told: Option<Told>,
+    /// The thread's title.
+    pub title: Option<String>,
+}
+
+/// A thread whose title a model makes.
+pub trait Naming {
+    /// What the thread wishes; none where it wishes no title, or is deleted.
+    fn wish(&self) -> Result<Option<Wish>, TitleError>;
+    /// The thread's title now; none where it is deleted.
+    fn title(&self) -> Result<Option<String>, TitleError>;
+    /// The messages of a turn that has ended; none where they are gone.
+    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, TitleError>;
+    /// An id for a call. Ids sort by their time.
+    fn new_id(&self) -> String;
+    /// Writes a change.
+    fn write(&self, change: Change<'_>) -> Result<(), TitleError>;
+    /// Completes when all that was written is on disk.
+    fn written(&self) -> LocalBoxFuture<'_, Result<(), TitleError>>;
+    /// Reserves the amounts of a call in the quotas. Asking twice for the same call reserves once.
+    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, TitleError>>;
+    /// Gives back the reservation of a call that is not made.
+    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), TitleError>>;
+}

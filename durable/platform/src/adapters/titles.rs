@@ -1,0 +1,264 @@
+//! Titles on the platform. The transaction of a turn's end writes the thread's wish for a title, with a timer. The run's last
+//! act makes the title; the alarm does it where that memory is lost. Nothing waits for it.
+
+use std::rc::Rc;
+
+use futures::FutureExt;
+use futures::future::LocalBoxFuture;
+
+use super::AtEnd;
+use crate::accounts::{self, LEASE_MARGIN_MS};
+use crate::compose;
+use crate::log::About;
+use crate::quota::{Ask, TurnKey};
+use crate::start::{self, new_id};
+use crate::storage::StoreError;
+use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
+use crate::storage::sql::Store;
+use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::Reason;
+use crate::thread::Thread;
+use engine::journal::TurnEnd;
+use engine::profiles::{ContextProfile, Grant, Role};
+use features::titles::{
+    CALL_MS, Call, Change, Exchange, House, Naming, TitleError, Told, Verdict, Wish, is_on, make,
+};
+use wire::protocol::{ANONYMOUS, ApiError, FinishReason, Owner};
+
+/// The variable `TITLES`.
+struct Titles(bool);
+
+/// Whether this deployment has titles by the model. A wrong variable, which the health report names, allows none.
+fn are_on(thread: &Thread) -> bool {
+    thread.deployment.once(|var| is_on(var).map(Titles)).is_ok_and(|titles| titles.0)
+}
+
+/// The part of a turn's end that writes the wish; none where no model makes titles.
+pub fn at_end(thread: &Thread) -> Option<AtEnd> {
+    let write: AtEnd = wish_at_end;
+    are_on(thread).then_some(write)
+}
+
+/// Writes the wish of a thread after its first finished turn. A thread that stands in no list wishes no title, nor one that
+/// a person has named.
+fn wish_at_end(store: &Store, about: &About, end: &TurnEnd, now: u64) -> Result<(), StoreError> {
+    let is_answer =
+        end.message.finish_reason == Some(FinishReason::Stop) && !end.message.content.trim().is_empty();
+    if !is_answer || store.has_answer_beside(&about.turn_id)? || store.timer(Reason::Erase)?.is_some() {
+        return Ok(());
+    }
+    let Some(before) = store.title()? else { return Ok(()) };
+    let first = store.first_words(&store.path()?)?;
+    if first.is_none_or(|words| start::title(&words) != before) {
+        return Ok(());
+    }
+    let wish = Wish::new(&about.turn_id, &about.context_type, &before);
+    store.keep_wish(&serde_json::to_string(&wish)?)?;
+    store.set_timer(Reason::Title, now)?;
+    store.title_is_wished.set(true);
+    Ok(())
+}
+
+/// A person names the thread: a title that is on its way does not come any more. Belongs into the transaction of the new
+/// title.
+pub fn named(store: &Store) -> Result<(), StoreError> {
+    let Some(mut wish) = read(store)? else { return Ok(()) };
+    wish.is_named = true;
+    store.keep_wish(&serde_json::to_string(&wish)?)
+}
+
+/// The news of a call that has begun, for a thread that is about to be deleted.
+pub fn lost(store: &Store, thread: &ThreadMeta, now: u64) -> Result<Option<Outgoing>, StoreError> {
+    let lost = read(store)?.and_then(|mut wish| wish.lose());
+    Ok(lost.map(|lost| spent(&thread.owner, &thread.thread_id, lost, now)))
+}
+
+/// Makes the title that the thread wishes, without anybody waiting for it.
+pub fn spawn(thread: &Rc<Thread>) {
+    if thread.naming.replace(true) {
+        return;
+    }
+    let naming = Rc::clone(thread);
+    thread.state.wait_until(async move {
+        let made = naming.make_title().await;
+        naming.naming.set(false);
+        if let Err(TitleError(error)) = made {
+            worker::console_error!("the title of a thread: {error}");
+        }
+        naming.drain(false).await;
+    });
+}
+
+fn read(store: &Store) -> Result<Option<Wish>, StoreError> {
+    Ok(store.wish()?.map(|json| wire::json::from_str(&json)).transpose()?)
+}
+
+/// A call that has ended, for D1 and the quotas. Its own id stands in the place of a turn's, because it belongs to none.
+fn spent(owner: &Owner, thread_id: &str, told: Told, created_at: u64) -> Outgoing {
+    let Told { id, context_type, record, used } = told;
+    let calls = Calls {
+        turn_id: id.clone(),
+        message_id: id,
+        context_type,
+        created_at,
+        records: vec![record],
+        used,
+        execution_mode: None,
+    };
+    Outgoing::new(owner, thread_id, News::Spent { calls })
+}
+
+impl Thread {
+    async fn make_title(self: &Rc<Self>) -> Result<(), TitleError> {
+        let Some(thread) = self.store.meta().map_err(failed)?.and_then(|meta| meta.thread) else {
+            return Ok(());
+        };
+        let house = if are_on(self) { self.house() } else { Ok(None) };
+        let house = house.unwrap_or_else(|error| {
+            worker::console_error!("the models of titles: {error}");
+            None
+        });
+        let naming = OfThread { at: Rc::clone(self), thread };
+        make(&naming, house.as_ref()).await
+    }
+
+    /// The models that make titles, and the limits: those of the role `speed`, as summaries have them, else the primary ones.
+    /// None where a quota limits money and their price is not known.
+    fn house(&self) -> Result<Option<House>, ApiError> {
+        let configuration = compose::configuration(self)?;
+        let limits = compose::limits(&self.deployment, ContextProfile::of(None))?;
+        let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
+        let speed = configuration.roles.of(Role::Speed);
+        let (role, chain) = match speed.filter(|chain| compose::is_affordable(chain, &limits)) {
+            Some(chain) => (Role::Speed, chain.clone()),
+            None => (Role::Primary, configuration.roles.primary.clone()),
+        };
+        if quotas.limits_money() && chain.iter().any(|offer| offer.price.is_none()) {
+            return Ok(None);
+        }
+        // The demo model is told the version of an answer; the call belongs to no turn.
+        let version: Rc<dyn Fn() -> usize> = Rc::new(|| 1);
+        let Thread { connections, clock, env, .. } = self;
+        let model = crate::model::serving(&configuration, connections, clock, env, &version);
+        Ok(Some(House { model, clock: Rc::clone(clock), chain, profile: role.as_str(), limits }))
+    }
+}
+
+fn failed(StoreError(error): StoreError) -> TitleError {
+    TitleError(error)
+}
+
+/// A thread and its object.
+struct OfThread {
+    at: Rc<Thread>,
+    thread: ThreadMeta,
+}
+
+impl OfThread {
+    fn key(&self, call: &Call) -> TurnKey {
+        TurnKey {
+            user_id: self.thread.owner.user_id(),
+            thread_id: self.thread.thread_id.clone(),
+            turn_id: call.begun.id.clone(),
+        }
+    }
+
+    /// Whether the thread was deleted since.
+    fn is_gone(&self) -> Result<bool, StoreError> {
+        Ok(self.at.store.meta()?.is_none_or(|meta| meta.thread.is_none()))
+    }
+
+    fn change(&self, Change { wish, told, title }: Change<'_>) -> Result<(), StoreError> {
+        let (store, now) = (&self.at.store, self.at.clock.now_ms());
+        let ThreadMeta { owner, thread_id, created_at, .. } = &self.thread;
+        store.transaction(|| {
+            match wish {
+                Some((wish, due_in)) => {
+                    store.keep_wish(&serde_json::to_string(wish)?)?;
+                    store.set_timer(Reason::Title, now + due_in)?;
+                }
+                None => {
+                    store.forget_wish()?;
+                    store.clear_timer(Reason::Title)?;
+                }
+            }
+            if let Some(told) = told {
+                store.post(&spent(owner, thread_id, told, now), now)?;
+            }
+            if let Some(title) = title {
+                store.rename(&title)?;
+                let updated_at = store.newest_message()?.map_or(*created_at, |(_, at)| at);
+                let news = News::Renamed { thread: ThreadRow { title, created_at: *created_at, updated_at } };
+                store.post(&Outgoing::new(owner, thread_id.as_str(), news), now)?;
+            }
+            store.arm(now)
+        })
+    }
+}
+
+impl Naming for OfThread {
+    fn wish(&self) -> Result<Option<Wish>, TitleError> {
+        read(&self.at.store).map_err(failed)
+    }
+
+    fn title(&self) -> Result<Option<String>, TitleError> {
+        self.at.store.title().map_err(failed)
+    }
+
+    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, TitleError> {
+        let found = self.at.store.exchange(turn_id).map_err(failed)?;
+        Ok(found.map(|(question, answer)| Exchange { question, answer }))
+    }
+
+    fn new_id(&self) -> String {
+        new_id(self.at.clock.now_ms())
+    }
+
+    fn write(&self, change: Change<'_>) -> Result<(), TitleError> {
+        if self.is_gone().map_err(failed)? {
+            return Ok(());
+        }
+        self.change(change).map_err(failed)
+    }
+
+    fn written(&self) -> LocalBoxFuture<'_, Result<(), TitleError>> {
+        async { self.at.store.sync().await.map_err(failed) }.boxed_local()
+    }
+
+    /// Asks the quotas of tokens and money. Where those of an address limit them, a visitor's call is refused: nobody knows
+    /// the address any more.
+    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, TitleError>> {
+        async move {
+            let quotas = accounts::quotas(&self.at.env).map_err(TitleError)?;
+            let turn = self.key(call);
+            let owner = &self.thread.owner;
+            let Some(rules) = quotas.call_rules(&turn.user_id, owner.issuer == ANONYMOUS) else {
+                return Ok(Verdict::Refused);
+            };
+            if rules.is_empty() {
+                return Ok(Verdict::Reserved);
+            }
+            let amount = call.reserved();
+            let ask = Ask {
+                turn,
+                rules,
+                new_thread: None,
+                lease_ms: CALL_MS + LEASE_MARGIN_MS,
+                most: Grant { tokens: Some(amount.tokens), microusd: Some(amount.microusd) },
+                least: amount,
+            };
+            let admitted = accounts::admit(&self.at.env, &self.at.clock, &owner.tenant, ask).await;
+            Ok(if admitted.map_err(failed)?.is_ok() { Verdict::Reserved } else { Verdict::Refused })
+        }
+        .boxed_local()
+    }
+
+    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), TitleError>> {
+        async move {
+            let Thread { env, clock, .. } = self.at.as_ref();
+            let released = accounts::release(env, clock, &self.thread.owner.tenant, self.key(call)).await;
+            released.map_err(failed)
+        }
+        .boxed_local()
+    }
+}
