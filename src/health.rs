@@ -42,6 +42,8 @@ pub enum Health {
         model: String,
         /// Whether a chat may have agents that stay.
         agents: bool,
+        /// Whether a model names a thread after its first answer.
+        titles: bool,
         /// Whether clients may carry out sessions of workflows: there is a secret for their tokens.
         external_sessions: bool,
     },
@@ -82,6 +84,7 @@ impl Health {
             Ok(_) => {}
             Err(problem) => problems.push(problem.clone()),
         }
+        let titles = features::names_threads(&var);
         let configuration = Configuration::from_env(var);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
         if quotas.is_ok_and(|quotas| quotas.limits_money())
@@ -95,7 +98,7 @@ impl Health {
                 let agents = agents == Ok(AgentsThatStay::On);
                 let external_sessions = tokens.is_ok_and(|tokens| tokens.are_lasting());
                 let version = env!("CARGO_PKG_VERSION");
-                Health::Ok { version, provider, model, agents, external_sessions }
+                Health::Ok { version, provider, model, agents, titles, external_sessions }
             }
             Ok(_) => Health::Misconfigured { problems },
             Err(more) => {
@@ -143,11 +146,13 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         let expected = serde_json::json!({
             "status": "ok", "version": version, "provider": "demo", "model": "demo", "agents": true,
-            "external_sessions": false,
+            "titles": false, "external_sessions": false,
         });
         assert_eq!(demo, expected);
         let off = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("AGENTS", "off")], true, true));
         assert_eq!(off.unwrap()["agents"], false);
+        let named = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("TITLES", "on")], true, true));
+        assert_eq!(named.unwrap()["titles"], true);
         for (secrets, external) in [
             (vec![("SESSION_SECRET", "s".repeat(32))], true),
             (vec![("WORKFLOW_SECRET", "w".repeat(32))], true),
@@ -196,6 +201,7 @@ mod tests {
             ("LIMITS", "hunter2".to_owned()),
             ("EVENT_TURNS", "hunter2".to_owned()),
             ("SUMMARIES", "hunter2".to_owned()),
+            ("TITLES", "hunter2".to_owned()),
             ("HOOKS", r#"[{"name": "hunter2", "hunter2": 1}]"#.to_owned()),
             ("HOOKS", r#"[{"name": "Hunter2", "builtin": "loop_guard"}]"#.to_owned()),
             ("HOOKS", r#"[{"name": "a", "builtin": "loop_guard", "options": {"hunter2": 1}}]"#.to_owned()),

@@ -78,4 +78,6 @@ export interface Health {
   model?: string;
   /** Whether a chat may have agents that stay. */
   agents?: boolean;
+  /** Whether a model names a chat after its first answer. */
+  titles?: boolean;
 }

@@ -117,6 +117,18 @@ pub fn guidance(policy: &ToolPolicy) -> String {
     GUIDANCE.iter().map(|section| section(policy)).collect()
 }
 
+/// Whether a model names the threads of a deployment with these variables.
+#[cfg(feature = "titles")]
+pub fn names_threads(var: &dyn Fn(&str) -> Option<String>) -> bool {
+    titles::is_on(var).unwrap_or(false)
+}
+
+/// No model does.
+#[cfg(not(feature = "titles"))]
+pub fn names_threads(_: &dyn Fn(&str) -> Option<String>) -> bool {
+    false
+}
+
 /// The part of a deployment's configuration that features read.
 pub struct Configuration<'a> {
     pub var: &'a dyn Fn(&str) -> Option<String>,

@@ -39,6 +39,11 @@ export async function demo(browser) {
     assert(answer.includes("391"), answer);
   });
 
+  // Issue 23, 9
+  await check("a model names the new chat, and the list shows it without a reload", async () => {
+    await byId(page, "thread-item").filter({ hasText: "Demo: What is 17 * 23," }).waitFor();
+  });
+
   await check("a card opens and shows arguments and result", async () => {
     const [card] = await cards(page);
     assert(!card.open, "a plain call starts folded");

@@ -6,9 +6,11 @@ import { approvalCard, limitCard } from "../state/parts";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsIn, openApprovals, openLimit, type TurnEntry, type TurnView } from "../turn/view";
 import { Entries } from "./Entries";
+import { useNewTitle } from "./useNewTitle";
 import { WorkBar } from "./WorkBar";
 
 export function Answer({ view }: { view: TurnView }) {
+  useNewTitle(view);
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
   const ApprovalCard = approvalCard.use(view.approvals.length > 0);

@@ -24,6 +24,16 @@ pub fn asks_to_summarise(system: &str) -> bool {
     ["you summarise", "you summarize"].iter().any(|words| lower.starts_with(words))
 }
 
+/// The title of a conversation whose title a system prompt wants: the first words of the user's message, which stands
+/// between marks.
+pub fn to_name(system: &str, question: &str) -> Option<String> {
+    let (_, said) =
+        question.split_once("<message from=\"user\">").filter(|_| system.starts_with("You name a"))?;
+    let (said, _) = said.split_once("</message>")?;
+    let words: Vec<&str> = said.split_whitespace().take(5).collect();
+    Some(format!("Demo: {}", words.join(" ")))
+}
+
 /// The user's messages among lines of the form `user: "…"`, and the items of a summary before them.
 pub fn questions(messages: &str) -> Vec<String> {
     let asked = |line: &str| {

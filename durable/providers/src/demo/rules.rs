@@ -23,6 +23,9 @@ pub fn answer(scene: &Scene<'_>, version: usize) -> Answer {
     if reading::asks_to_summarise(scene.system) {
         return summary(&scene.question);
     }
+    if let Some(title) = reading::to_name(scene.system, &scene.question) {
+        return Answer::text(format!("<title>{title}</title>"));
+    }
     if let Some(answer) = procedure::work(scene) {
         return answer;
     }

@@ -57,7 +57,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 [anonymous, secrets, quotas, "RECORD_TURNS:0".to_owned(), "TITLES:on".to_owned(), collector];
             ("visitors", "ESPALIER_VISITORS_URL", [provider(world), own.to_vec(), providers].concat())
         }
-        "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session]),
+        "demo" => ("demo", "ESPALIER_DEMO_URL", vec![anonymous, session, "TITLES:on".to_owned()]),
         "ai" => {
             let model =
                 ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
