@@ -46,10 +46,7 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
         Err(too_large) => Err(too_large.into()),
     };
     let answer = answer.unwrap_or_else(|failure| {
-        if let Some(line) = failure.log_line() {
-            console_error!("{line}");
-            note(&call, &failure);
-        }
+        report(&call, &failure);
         Answer::Ours(failure.reply())
     });
     let answer = match path.as_str() {
@@ -66,6 +63,13 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
             objects(response, &cors, method == "HEAD")
         }
     }
+}
+
+/// Tells the operator of an internal failure, in the log and in `error_log`.
+pub fn report(call: &Call, failure: &Failure) {
+    let Some(line) = failure.log_line() else { return };
+    console_error!("{line}");
+    note(call, failure);
 }
 
 /// Writes an internal failure to `error_log`.

@@ -22,6 +22,7 @@ use crate::auth::{Authority, Verified};
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
+use crate::serve::report;
 
 /// After how many seconds a client may try again: a fetch of another request is over by then.
 const RETRY_AFTER_S: u64 = 5;
@@ -60,12 +61,8 @@ pub async fn callback(call: &Call, id: &str) -> Result<Answer, Failure> {
     let cookies = call.header("cookie").unwrap_or_default();
     let attempt = providers.attempts.in_cookies(&cookies, call.now, call.is_https());
     let return_to = attempt.as_ref().map_or("/", |attempt| attempt.return_to.as_str());
-    let reply = match verified(call, provider, attempt.as_ref()).await {
-        Ok(verified) => {
-            let expires_at = call.now.saturating_add(LIFETIME_MS);
-            let cookie = session::sign_in(call, &verified, expires_at).await?;
-            see_other(return_to).with("set-cookie", cookie)
-        }
+    let reply = match signed_in(call, provider, attempt.as_ref()).await {
+        Ok(cookie) => see_other(return_to).with("set-cookie", cookie),
         Err(refusal) => see_other(&refusal.address(return_to)),
     };
     Ok(reply.with("set-cookie", clear_cookie(call.is_https())).into())
@@ -85,6 +82,17 @@ fn configured<'a>(call: &'a Call, id: &str) -> Result<(&'a Providers, &'a Provid
 /// The address of the callback, which the provider has to know.
 fn redirect_uri(call: &Call, provider: &Provider) -> String {
     format!("{}/api/oidc/{}/callback", call.own_origin().unwrap_or_default(), provider.issuer.name)
+}
+
+/// Opens a session of the user whom the provider's answer proves, and gives the value of `Set-Cookie`. The browser stands at
+/// this address, so a failure of ours sends it back to the page like any other.
+async fn signed_in(call: &Call, provider: &Provider, attempt: Option<&Attempt>) -> Result<String, Refusal> {
+    let verified = verified(call, provider, attempt).await?;
+    let expires_at = call.now.saturating_add(LIFETIME_MS);
+    session::sign_in(call, &verified, expires_at).await.map_err(|failure| {
+        report(call, &failure);
+        Refusal::Failed
+    })
 }
 
 /// The user whom the provider's answer proves.

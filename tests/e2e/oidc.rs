@@ -334,6 +334,26 @@ async fn an_answer_that_proves_nothing_opens_no_session() {
     }
 }
 
+// The browser stands at the callback's address: it goes back to the page, and the operator reads why.
+#[tokio::test]
+#[ignore = "takes a table from all users of the instance: `make e2e` runs it alone"]
+async fn a_session_that_cannot_be_stored_is_told_on_the_page() {
+    let mut browser = Browser::default();
+    let address = browser.begin("fake", "/").await;
+    let code = code_of("rsa", rs256("rsa"), answering(&address, &new_id())).await;
+    let query = format!("code={code}&state={}", parameter(&address, "state"));
+    stored::change_at(STATE, "ALTER TABLE sessions RENAME TO sessions_away").await;
+    let told = browser.answer("fake", &query).await;
+    stored::change_at(STATE, "ALTER TABLE sessions_away RENAME TO sessions").await;
+    assert_eq!((told.as_str(), browser.is_signed_in()), ("/?sign_in=failed", false));
+    let sql = "SELECT code FROM error_log WHERE component = 'worker' AND stage = 'storing a session'";
+    let rows = stored::eventually("the operator is told", || async {
+        Some(stored::d1_at(STATE, sql).await).filter(|rows| !rows.is_empty())
+    });
+    assert_eq!(rows.await, [json!({ "code": "internal" })]);
+    assert!(signed_in(&new_id()).await.is_signed_in());
+}
+
 #[tokio::test]
 async fn a_sign_in_begins_at_a_configured_provider_and_returns_to_the_page() {
     let nobody = Client::nobody_at(&url());

@@ -17,7 +17,7 @@ pub enum Refusal {
     Denied,
     /// This browser has no such sign-in on its way: it took too long, it was used, or another browser began it.
     Expired,
-    /// The provider's answer proves nothing, or is an error.
+    /// The provider's answer proves nothing, or is an error; or the session could not be stored.
     Failed,
     /// The provider could not be asked.
     Unavailable,
