@@ -158,7 +158,9 @@ fn session_refused() -> ApiError {
     unauthenticated("the session is invalid or over")
 }
 
-/// Verifies a token. It verifies the signature of the same token again only after a while.
+/// Verifies a token. It verifies the signature of the same token again only after a while. A user whom a token names has no
+/// row that could be revoked, so D1 says whether their data is being erased; without its answer only a token goes on that was
+/// verified within the hour.
 async fn by_token(call: &Call, text: &str, authority: Authority) -> Result<Verified, Failure> {
     let (issuers, now) = (issuers(call)?, call.now);
     // The authority is part of the remembered digest, because it decides whether the origin rules hold.
@@ -172,25 +174,21 @@ async fn by_token(call: &Call, text: &str, authority: Authority) -> Result<Verif
     // The claims first: they cost nothing, and an expired token needs no verified signature.
     let verified = issuer.verify(&token, authority, now).ok_or_else(jwks::refused)?;
     let signed = jwks::signed_by(issuer, &token, now);
-    let (signed, erasing) = join(signed, is_erased(call, &verified.principal.owner)).await;
+    let (signed, erasing) = join(signed, erasure::runs(&call.env, &verified.principal.owner)).await;
     if !signed? {
         return Err(jwks::refused());
     }
-    if erasing {
-        erasure::go_on(call);
-        return Err(erasure_in_progress().into());
+    match erasing {
+        Ok(false) => {}
+        Ok(true) => {
+            SEEN.with_borrow_mut(|seen| seen.forget(&digest));
+            erasure::go_on(call);
+            return Err(erasure_in_progress().into());
+        }
+        Err(error) => return in_grace(&digest, now, "looking for an erasure", error),
     }
     SEEN.with_borrow_mut(|seen| seen.remember(digest, verified.clone(), now));
     Ok(verified)
-}
-
-/// Whether the data of a token's user is being erased. A user whom a token names has no row that could be revoked. While D1
-/// is down no erasure goes on, so none ends: what the user writes is erased by its second sweep.
-async fn is_erased(call: &Call, owner: &Owner) -> bool {
-    erasure::runs(&call.env, owner).await.unwrap_or_else(|error| {
-        console_error!("looking for an erasure: {error}");
-        false
-    })
 }
 
 async fn by_key(call: &Call, key: &ApiKey) -> Result<Verified, Failure> {

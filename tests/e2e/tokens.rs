@@ -154,3 +154,21 @@ async fn of_twenty_tokens_that_come_together_one_makes_a_request_to_the_issuer()
     let good = tokens(&[("rsa", rs256("rsa"), claims(SLOW, "", "ada"))]).await.remove(0);
     with_token(&good).get("/api/threads").await.expect(200).await;
 }
+
+// The Worker asks D1 about the user of a token that it does not remember. An outage lets nobody past an erasure.
+#[tokio::test]
+#[ignore = "takes a table from all users of the instance: `make e2e` runs it alone"]
+async fn a_token_that_d1_cannot_be_asked_about_is_refused_unless_it_is_known() {
+    const STATE: &str = "ESPALIER_CLOSED_STATE_DIR";
+    let [known] = users([("lab", &new_id())]).await;
+    answered(&known).await.expect(200).await;
+    let token = tokens(&[("rsa", rs256("rsa"), claims(RSA, "lab", &new_id()))]).await.remove(0);
+    let unknown = with_token(&token);
+    stored::change_at(STATE, "ALTER TABLE erasures RENAME TO erasures_away").await;
+    let refused = unknown.get("/api/threads").await;
+    let goes_on = known.get("/api/threads").await;
+    stored::change_at(STATE, "ALTER TABLE erasures_away RENAME TO erasures").await;
+    assert_problem(refused, 500, "internal", None).await;
+    goes_on.expect(200).await;
+    unknown.get("/api/threads").await.expect(200).await;
+}
