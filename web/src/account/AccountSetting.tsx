@@ -1,6 +1,6 @@
 // The section of the settings with all data of this person: its download and its end.
 
-import { Confirm } from "../components/Confirm";
+import { ConfirmLink } from "../components/Confirm";
 import { Disclosure } from "../components/Disclosure";
 import { useStore } from "../state/store";
 import { bytesText } from "../turn/measures";
@@ -53,11 +53,9 @@ function Erasure() {
     <div data-testid="erasure">
       <p className="side-note">{eraseWords.note}</p>
       {state === "none" && (
-        <Confirm
+        <ConfirmLink
           label={eraseWords.erase}
           question={eraseWords.question}
-          yes={eraseWords.erase}
-          className="link-button danger"
           testId="erase"
           act={eraseAll}
         />

@@ -77,3 +77,8 @@ export function Confirm({ label, question, yes, className = "icon-button small",
     </div>
   );
 }
+
+/** The same in the foot of a list or a page. `yes`: the name of the button itself where there is none. */
+export function ConfirmLink({ yes, ...act }: Omit<Props, "yes" | "className" | "children"> & { yes?: string }) {
+  return <Confirm {...act} yes={yes ?? act.label} className="link-button danger" />;
+}

@@ -6,7 +6,7 @@ import { sessionWords as words } from "../settings/en";
 import { end, endOthers, sessions } from "../state/sessions";
 import { useStore } from "../state/store";
 import { agoText } from "../turn/measures";
-import { Confirm } from "./Confirm";
+import { ConfirmLink } from "./Confirm";
 import { Disclosure } from "./Disclosure";
 import { PagedList } from "./PagedList";
 
@@ -41,11 +41,9 @@ function SignedIn() {
               <span className="row-more">{session.current ? words.current : words.seen(agoText(session.seen_at, now))}</span>
             </div>
             {!session.current && (
-              <Confirm
+              <ConfirmLink
                 label={words.end}
                 question={words.endQuestion}
-                yes={words.end}
-                className="link-button danger"
                 testId="session-end"
                 act={async () => void (await end(session))}
               />
@@ -54,11 +52,9 @@ function SignedIn() {
         )}
       />
       {items.filter(({ current }) => !current).length > 1 && (
-        <Confirm
+        <ConfirmLink
           label={words.endOthers}
           question={words.endOthersQuestion}
-          yes={words.endOthers}
-          className="link-button danger"
           testId="sessions-end-others"
           act={endOthers}
         />

@@ -2,11 +2,11 @@
 
 import { useEffect, useId, useState, type FormEvent } from "react";
 import { wordsFor } from "../api/http";
+import { FormFoot } from "../components/FormFoot";
 import { Problem } from "../components/PagedList";
 import { en } from "../en";
 import { readInstructions, writeInstructions } from "./api";
 import { words } from "./en";
-import "./instructions.css";
 
 interface Props {
   path: string;
@@ -64,22 +64,14 @@ function Form({ path, note, stored }: Props & { stored: string }) {
     }
   };
   return (
-    <form className="instructions" data-testid="instructions" onSubmit={save}>
+    <form className="form" data-testid="instructions" onSubmit={save}>
       <p id={noteId} className="side-note">
         {note}
       </p>
       <Text noteId={noteId} text={text} edit={edit} />
-      {why !== null && (
-        <p className="side-problem" role="alert">
-          {why}
-        </p>
-      )}
-      <div className="instructions-foot">
-        <button type="submit" className="primary-button small" data-testid="instructions-save" disabled={!canSave}>
-          {words.save}
-        </button>
+      <FormFoot problem={why} save={words.save} canSave={canSave} testId="instructions-save">
         <span role="status">{state === "saved" ? words.saved : ""}</span>
-      </div>
+      </FormFoot>
     </form>
   );
 }

@@ -20,6 +20,7 @@ import { agents } from "./panel/agents";
 import { words } from "./panel/en";
 import { Restore } from "./panel/Restore";
 import { TalkButton } from "./panel/TalkButton";
+import "../../components/form.css";
 import "./panel.css";
 
 export function AgentsPanel({ chat, threadId, onClose }: PanelProps) {

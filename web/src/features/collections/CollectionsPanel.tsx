@@ -1,7 +1,7 @@
 // The panel in which a person creates, fills and deletes collections, and chooses them for the open chat.
 
 import { useEffect, useState } from "react";
-import { Confirm } from "../../components/Confirm";
+import { Confirm, ConfirmLink } from "../../components/Confirm";
 import { Disclosure } from "../../components/Disclosure";
 import { DropZone } from "../../components/DropZone";
 import { BackIcon, ChevronIcon, FileIcon, TrashIcon } from "../../components/Icons";
@@ -156,11 +156,10 @@ function Documents({ collection }: { collection: Collection }) {
         )}
       />
       <div className="side-foot">
-        <Confirm
+        <ConfirmLink
           label={words.remove}
           question={words.removeQuestion}
           yes={en.common.delete}
-          className="link-button danger"
           testId="collection-delete"
           act={() => collections.remove(collection)}
         />

@@ -1,7 +1,7 @@
 // The section of the settings that turns memory on, lists the memories and deletes them.
 
 import { useEffect } from "react";
-import { Confirm } from "../../components/Confirm";
+import { Confirm, ConfirmLink } from "../../components/Confirm";
 import { Disclosure } from "../../components/Disclosure";
 import { TrashIcon } from "../../components/Icons";
 import { PagedList } from "../../components/PagedList";
@@ -70,11 +70,9 @@ function Remembered() {
       />
       {items.length > 0 && (
         <div className="memories-foot">
-          <Confirm
+          <ConfirmLink
             label={words.forgetAll}
             question={words.forgetAllQuestion}
-            yes={words.forgetAll}
-            className="link-button danger"
             testId="memory-forget-all"
             act={forgetAll}
           />

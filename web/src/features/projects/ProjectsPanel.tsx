@@ -1,7 +1,7 @@
 // The panel in which a person reads, changes and deletes projects, their tasks and documents. The agent makes them.
 
 import { useEffect } from "react";
-import { Confirm } from "../../components/Confirm";
+import { Confirm, ConfirmLink } from "../../components/Confirm";
 import { Disclosure } from "../../components/Disclosure";
 import { COMPOSER_ID, focusNext } from "../../components/focus";
 import { BackIcon, ChevronIcon, FileIcon, PencilIcon, TrashIcon } from "../../components/Icons";
@@ -145,11 +145,10 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
         </Disclosure>
       </section>
       <div className="side-foot">
-        <Confirm
+        <ConfirmLink
           label={words.remove}
           question={words.removeQuestion}
           yes={en.common.delete}
-          className="link-button danger"
           testId="project-delete"
           act={async () => {
             if (await projects.remove(null)) focusIn("[data-testid=project-new]");
@@ -262,11 +261,10 @@ function Page({ document, failed }: { document: DocumentDetail | null; failed: b
             <button type="button" className="link-button" data-testid="document-edit" {...edit}>
               {words.editDocument}
             </button>
-            <Confirm
+            <ConfirmLink
               label={words.removeDocument}
               question={words.removeDocumentQuestion}
               yes={en.common.delete}
-              className="link-button danger"
               testId="document-delete"
               act={async () => {
                 if (await projects.remove(part)) focusIn(".back-button");

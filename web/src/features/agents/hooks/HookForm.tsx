@@ -39,7 +39,7 @@ export function HookForm({ label, begun, isNew, onDone }: Props) {
   return (
     <form
       ref={form}
-      className="agent-form"
+      className="form agent-form"
       aria-label={label}
       noValidate
       onSubmit={(event) => void submit(event)}

@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { Clamp } from "../../../components/Clamp";
-import { Confirm } from "../../../components/Confirm";
+import { ConfirmLink } from "../../../components/Confirm";
 import { Disclosure } from "../../../components/Disclosure";
 import { focusNext } from "../../../components/focus";
 import { SaveIcon } from "../../../components/Icons";
@@ -61,11 +61,10 @@ export function Agent({ chat, agent: { name, parent, instructions, code, heard, 
       {people.length > 0 && <p className="side-note">{words.people(people)}</p>}
       <Memory name={name} />
       <div className="side-foot">
-        <Confirm
+        <ConfirmLink
           label={words.remove}
           question={words.removeQuestion}
           yes={words.yes}
-          className="link-button danger"
           testId="agent-end"
           act={async () => {
             if (await agents.end(name)) focusNext(() => document.querySelector<HTMLElement>("[data-testid=agents] [data-testid=agents-on-switch]"));

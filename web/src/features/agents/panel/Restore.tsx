@@ -36,7 +36,7 @@ function Rename({ dump }: { dump: Dump }) {
   const [busy, setBusy] = useState(false);
   return (
     <form
-      className="agent-form"
+      className="form agent-form"
       onSubmit={async (event) => {
         event.preventDefault();
         if (busy || !NAME.test(name)) return;

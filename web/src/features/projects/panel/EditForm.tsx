@@ -2,6 +2,7 @@
 // changes at the same time stays.
 
 import { useEffect, useRef, useState, type FormEvent, type ReactNode, type RefObject } from "react";
+import { FormFoot } from "../../../components/FormFoot";
 import { en } from "../../../en";
 import { words } from "./en";
 
@@ -50,7 +51,7 @@ function EditForm({ label, fields, save, onDone }: Props) {
   return (
     <form
       ref={form}
-      className="project-form"
+      className="form project-form"
       aria-label={label}
       onSubmit={submit}
       onKeyDown={(event) => {
@@ -63,19 +64,11 @@ function EditForm({ label, fields, save, onDone }: Props) {
       {fields.map((field) => (
         <Control key={field.member} field={field} value={values[field.member] ?? ""} change={change(field.member)} />
       ))}
-      {problem !== null && (
-        <p className="side-problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <div className="project-acts">
-        <button type="submit" className="primary-button small" data-testid="edit-save" disabled={!complete}>
-          {words.save}
-        </button>
+      <FormFoot problem={problem} save={words.save} canSave={complete} testId="edit-save">
         <button type="button" className="quiet-button" onClick={onDone}>
           {en.common.cancel}
         </button>
-      </div>
+      </FormFoot>
     </form>
   );
 }

@@ -1,6 +1,6 @@
 // One workflow: its goal, its steps, and the ways to start, change and delete it.
 
-import { Confirm } from "../../../components/Confirm";
+import { ConfirmLink } from "../../../components/Confirm";
 import { Disclosure } from "../../../components/Disclosure";
 import { focusNext } from "../../../components/focus";
 import { PencilIcon } from "../../../components/Icons";
@@ -46,11 +46,10 @@ export function Workflow({ chat, workflow, saved, onClose }: Props) {
           {words.edit}
         </button>
         {!isBuiltIn && (
-          <Confirm
+          <ConfirmLink
             label={words.remove}
             question={words.removeQuestion}
             yes={words.discardYes}
-            className="link-button danger"
             testId="workflow-delete"
             act={async () => {
               if (await workflows.remove()) focusNext(() => document.querySelector<HTMLElement>("[data-testid=workflow-new]"));
