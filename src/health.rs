@@ -46,6 +46,8 @@ pub enum Health {
         titles: bool,
         /// Whether clients may carry out sessions of workflows: there is a secret for their tokens.
         external_sessions: bool,
+        /// Whether users may share conversations by a link.
+        shares: bool,
     },
     Misconfigured {
         problems: Vec<String>,
@@ -75,6 +77,7 @@ impl Health {
             var: &var,
             can_embed: bindings.ai && bindings.vectors,
         }));
+        let shares = features::shares_are_offered(&var);
         let quotas = Quotas::from_env(&var);
         match &quotas {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
@@ -98,7 +101,7 @@ impl Health {
                 let agents = agents == Ok(AgentsThatStay::On);
                 let external_sessions = tokens.is_ok_and(|tokens| tokens.are_lasting());
                 let version = env!("CARGO_PKG_VERSION");
-                Health::Ok { version, provider, model, agents, titles, external_sessions }
+                Health::Ok { version, provider, model, agents, titles, external_sessions, shares }
             }
             Ok(_) => Health::Misconfigured { problems },
             Err(more) => {
@@ -146,13 +149,15 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         let expected = serde_json::json!({
             "status": "ok", "version": version, "provider": "demo", "model": "demo", "agents": true,
-            "titles": false, "external_sessions": false,
+            "titles": false, "external_sessions": false, "shares": cfg!(feature = "shares"),
         });
         assert_eq!(demo, expected);
         let off = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("AGENTS", "off")], true, true));
         assert_eq!(off.unwrap()["agents"], false);
         let named = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("TITLES", "on")], true, true));
         assert_eq!(named.unwrap()["titles"], true);
+        let off = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("SHARES", "off")], true, true));
+        assert_eq!(off.unwrap()["shares"], false);
         for (secrets, external) in [
             (vec![("SESSION_SECRET", "s".repeat(32))], true),
             (vec![("WORKFLOW_SECRET", "w".repeat(32))], true),
@@ -195,6 +200,8 @@ mod tests {
         };
         let mut wrong = vec![
             ("PROFILE", "hunter2".to_owned()),
+            #[cfg(feature = "shares")]
+            ("SHARES", "hunter2".to_owned()),
             ("LIMITS", r#"{"subtasks": "hunter2"}"#.to_owned()),
             ("LIMITS", r#"{"hunter2": 1}"#.to_owned()),
             ("LIMITS", r#"{"hunter2": {}}"#.to_owned()),

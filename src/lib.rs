@@ -17,6 +17,7 @@ pub mod health;
 pub mod ids;
 pub mod models;
 pub mod origin;
+pub mod page;
 pub mod paths;
 pub mod problem;
 pub mod query;

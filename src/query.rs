@@ -40,6 +40,11 @@ pub fn receipt(query: &str) -> Option<Cow<'_, str>> {
     value(query, "receipt")
 }
 
+/// The `thread_id` of a list that may have what belongs to one thread alone.
+pub fn thread(query: &str) -> Option<Cow<'_, str>> {
+    value(query, "thread_id")
+}
+
 /// Whether a list of messages has those of all `versions`, and not of the path alone.
 pub fn all_versions(query: &str) -> Result<bool, ApiError> {
     match value(query, "versions").as_deref() {

@@ -14,6 +14,8 @@ pub use table::KnowledgeRoute;
 pub use table::ProjectsRoute;
 #[cfg(feature = "records")]
 pub use table::RecordsRoute;
+#[cfg(feature = "shares")]
+pub use table::SharesRoute;
 #[cfg(feature = "workflows")]
 pub use table::WorkflowsRoute;
 pub use table::{Method, Route, Row, TABLE};

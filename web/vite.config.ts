@@ -24,8 +24,8 @@ function firstScreen(): Plugin {
   };
 }
 
-export default defineConfig({
-  plugins: [react(), firstScreen()],
+/** What the builds of both pages have in common. */
+export const common = {
   resolve: {
     alias: {
       // The version for browsers decodes `&amp;` by `innerHTML`, which Trusted Types (public/_headers) forbid: a reply
@@ -42,6 +42,14 @@ export default defineConfig({
     // `data:` URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+  },
+};
+
+export default defineConfig({
+  plugins: [react(), firstScreen()],
+  resolve: common.resolve,
+  build: {
+    ...common.build,
     rolldownOptions: {
       output: {
         codeSplitting: {

@@ -153,6 +153,29 @@ pub const TABLES: &[Table] = &[
         8,
     ),
     users(
+        "shares",
+        Rows {
+            key: &["id"],
+            line: Some("share"),
+            columns: &[
+                "id",
+                "thread_id",
+                "title",
+                "created_at",
+                "expires_at",
+                "tools",
+                "reasoning",
+                "files",
+                "messages",
+                "bytes",
+            ],
+            // The snapshot is a copy of messages that the thread's object gives.
+            withheld: &["tenant", "user_id", "hash", "content"],
+            ..ROWS
+        },
+        20,
+    ),
+    users(
         "llm_usage",
         Rows {
             key: &["id"],

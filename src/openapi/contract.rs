@@ -73,6 +73,10 @@ pub enum Content {
     ForeignJson,
     /// JSON, a value a line.
     Lines,
+    /// HTML.
+    Page,
+    /// A sentence.
+    Plain,
 }
 
 /// The types of documents that every deployment reads. PDFs need Workers AI.
@@ -248,6 +252,8 @@ impl Parameter {
 fn content(content: Content, types: &mut SchemaGenerator) -> Value {
     match content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
+        Content::Page => json!({ "text/html": {} }),
+        Content::Plain => json!({ "text/plain": {} }),
         Content::Lines => json!({ "application/x-ndjson": {} }),
         Content::ForeignJson => {
             let mut both = self::content(Content::Foreign, types);

@@ -15,6 +15,8 @@ mod knowledge;
 mod projects;
 #[cfg(feature = "records")]
 mod records;
+#[cfg(feature = "shares")]
+mod shares;
 #[cfg(feature = "workflows")]
 mod workflows;
 
@@ -205,6 +207,8 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Instructions(route) => instructions::contract(route, row),
         #[cfg(feature = "records")]
         Route::Records(route) => records::contract(route, row),
+        #[cfg(feature = "shares")]
+        Route::Shares(route) => shares::contract(route, row),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::contract(route, row),
         #[cfg(feature = "workflows")]
@@ -256,6 +260,12 @@ fn path_parameter(name: &str) -> Parameter {
         "sign_in" => {
             let schema = json!({ "type": "string", "pattern": "^[0-9a-f]{32}$" });
             Parameter::path(name, "The session's id.", schema).such_as(json!("0123456789abcdef".repeat(2)))
+        }
+        "share" => id("The share link's id."),
+        "token" => {
+            let schema = json!({ "type": "string", "pattern": "^[A-Za-z0-9_-]{22}$" });
+            Parameter::path(name, "The token of the share link.", schema)
+                .such_as(json!("AAECAwQFBgcICQoLDA0ODw"))
         }
         "provider" => {
             let schema = json!({ "type": "string", "maxLength": 32, "pattern": "^[A-Za-z0-9-]+$" });

@@ -4,6 +4,8 @@
 use dialects::ai_sdk::ChatBody;
 use dialects::mcp::MessageBody;
 use dialects::openai::{CompletionBody, ResponseBody};
+#[cfg(feature = "shares")]
+use wire::protocol::NewShare;
 use wire::protocol::{
     AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
     StartSignIn, ThreadChange, ToolResult,
@@ -360,6 +362,21 @@ routes! {
         Delete "/api/collections/{}/documents/{}" => DeleteDocument(collection, document), Needs(Write), Nothing;
         /// Searches a collection's documents and returns the passages that match, best first.
         Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
+    }
+
+    feature "shares" => Shares(SharesRoute) {
+        /// Makes a share link: a read-only snapshot of the conversation, or of the path to a message, for everybody who has the
+        /// link. It has the texts; tool calls, reasoning, and images and files only where they are chosen. Nothing changes it.
+        /// Only this answer shows the token. A user has at most 100 links, with at most 20,000,000 bytes.
+        Post "/api/threads/{}/shares" => Share(id), Needs(Write), json::<NewShare>();
+        /// Lists the user's share links, newest first: those of a thread, or all.
+        Get "/api/shares" => Shares, Needs(Read), Nothing;
+        /// Revokes a share link. Its snapshot is deleted at once.
+        Delete "/api/shares/{}" => RevokeShare(share), Needs(Write), Nothing;
+        /// Returns the snapshot of a share link. The token is the only credential.
+        Get "/api/shared/{}" => Shared(token), Open, Nothing;
+        /// Returns the public page of a share link. It answers 404 in plain text where no link has the token, or it has ended.
+        Get "/shared/{}" => SharedPage(token), Open, Nothing;
     }
 
     feature "workflows" => Workflows(WorkflowsRoute) {

@@ -110,6 +110,8 @@ fn every_route_is_found_by_its_method_and_path() {
         of_instructions(),
         #[cfg(feature = "records")]
         of_records(),
+        #[cfg(feature = "shares")]
+        of_shares(),
         #[cfg(feature = "knowledge")]
         of_knowledge(),
         #[cfg(feature = "workflows")]
@@ -204,6 +206,19 @@ fn of_records() -> Vec<(&'static str, &'static str, Route<'static>)> {
         ("GET", "/api/threads/t/records", R::Records { id: "t" }),
     ];
     of_records.map(|(method, path, route)| (method, path, Route::Records(route))).into()
+}
+
+#[cfg(feature = "shares")]
+fn of_shares() -> Vec<(&'static str, &'static str, Route<'static>)> {
+    use super::SharesRoute as R;
+    let of_shares = [
+        ("POST", "/api/threads/t/shares", R::Share { id: "t" }),
+        ("GET", "/api/shares", R::Shares),
+        ("DELETE", "/api/shares/s", R::RevokeShare { share: "s" }),
+        ("GET", "/api/shared/x", R::Shared { token: "x" }),
+        ("HEAD", "/shared/x", R::SharedPage { token: "x" }),
+    ];
+    of_shares.map(|(method, path, route)| (method, path, Route::Shares(route))).into()
 }
 
 #[cfg(feature = "knowledge")]
@@ -317,6 +332,11 @@ fn only_these_routes_need_no_credential() {
         "ProtectedResource",
         "ProtectedMcp",
         "Erasure",
+        // So is the token of a share link.
+        #[cfg(feature = "shares")]
+        "Shared",
+        #[cfg(feature = "shares")]
+        "SharedPage",
     ];
     assert_eq!(open, expected);
 }

@@ -32,6 +32,8 @@ mod records;
 mod retention;
 mod session;
 mod sessions;
+#[cfg(feature = "shares")]
+mod shares;
 mod threads;
 #[cfg(any(feature = "files", feature = "knowledge"))]
 mod uploads;
@@ -81,6 +83,10 @@ pub async fn carry_on(env: &Env) {
             Ok(false) => {}
             Err(error) => return console_error!("deleting what is too old: {error}"),
         }
+    }
+    #[cfg(feature = "shares")]
+    if let Err(error) = shares::expire(env).await {
+        console_error!("deleting share links whose time is over: {error}");
     }
 }
 
@@ -225,6 +231,8 @@ fn answering<'a>(
         Route::Instructions(route) => instructions::answer(call, caller.owner()?, route, body).boxed_local(),
         #[cfg(feature = "records")]
         Route::Records(route) => records::answer(call, caller.owner()?, route).boxed_local(),
+        #[cfg(feature = "shares")]
+        Route::Shares(route) => shares::answer(call, caller, route, body).boxed_local(),
         #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         #[cfg(feature = "workflows")]

@@ -142,6 +142,15 @@ def with_sign_in():
     return {"sign_in": requests.get(f"{URL}/api/me/sessions", headers=KEY, timeout=30).json()["sessions"][0]["id"]}
 
 
+def with_share():
+    # A user has at most 100: delete the oldest.
+    for one in requests.get(f"{URL}/api/shares", headers=KEY, timeout=30).json()["shares"][50:]:
+        requests.delete(f"{URL}/api/shares/{one['id']}", headers=KEY, timeout=30).raise_for_status()
+    known = thread()
+    made = post(f"/api/threads/{known['id']}/shares", {}).json()
+    return known | {"share": made["id"], "token": made["token"], "thread_id": known["id"]}
+
+
 def with_agent():
     known = thread()
     name = f"agent{next(NUMBERS)}"
@@ -272,6 +281,11 @@ MAKE = {
     "RemoveQueued": queued,
     "EndSignIn": with_sign_in,
     "Erasure": with_erasure,
+    "Share": with_share,
+    "Shares": with_share,
+    "RevokeShare": with_share,
+    "Shared": with_share,
+    "SharedPage": with_share,
     "Agents": with_agent,
     "RestoreAgent": thread,
     "AgentRounds": with_agent,

@@ -102,6 +102,7 @@ async fn plant(case: Case, mark: &str) -> Planted {
         .await;
     let hook = json!({ "builtin": "loop_guard", "options": { "times": 3 } });
     client.put(&format!("/api/threads/{thread}/hooks/guard"), &hook).await.expect(200).await;
+    client.post(&format!("/api/threads/{thread}/shares"), &json!({})).await.expect(201).await;
     Planted { mark: mark.to_owned(), case, thread }
 }
 

@@ -25,6 +25,7 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
         "HOOKS",
         "RETENTION",
         "MCP_SERVERS",
+        "SHARES",
         "TITLES",
         "FETCH_ALLOW",
         "BRAVE_API_KEY",

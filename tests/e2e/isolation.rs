@@ -96,7 +96,10 @@ impl Owner {
         let started = started.expect(200).await.json().await;
         let session = started["session_id"].as_str().expect("an id").to_owned();
         let sign_in = signed_in().await;
-        let ids = Ids { thread, turn, project, memory, collection, document, workflow, session, sign_in };
+        let shared = case.client.post(&format!("/api/threads/{thread}/shares"), &json!({})).await;
+        let share = id_of(&shared.expect(201).await.json().await);
+        let ids =
+            Ids { thread, turn, project, memory, collection, document, workflow, session, sign_in, share };
         Owner { case, ids, open }
     }
 
@@ -279,7 +282,8 @@ fn every_route_with_an_id_is_probed() {
     for pattern in espalier::router::patterns() {
         // A key's prefix: above. A workspace's name: tests/e2e/files.rs. A workflow's id is its user's own. An
         // identity provider's is the deployment's, and its sign-ins are a browser's: tests/e2e/oidc.rs.
-        let elsewhere = ["/api/keys/", "/api/workspaces/", "PUT /api/workflows/", " /api/oidc/"];
+        // The token of a share link is its credential: tests/e2e/shares.rs.
+        let elsewhere = ["/api/keys/", "/api/workspaces/", "PUT /api/workflows/", " /api/oidc/", "/shared/"];
         let elsewhere = elsewhere.iter().any(|other| pattern.contains(other));
         assert!(!pattern.contains("{}") || elsewhere || probed.contains(&pattern.as_str()), "{pattern}");
     }

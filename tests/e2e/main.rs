@@ -59,6 +59,7 @@ mod quotas;
 mod records;
 mod retention;
 mod session_list;
+mod shares;
 mod sign_in;
 mod silent_readers;
 mod smoke_model;

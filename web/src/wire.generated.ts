@@ -705,6 +705,101 @@ content_preview: string,
 bytes: number, };
 
 /**
+ * The body of `POST /api/threads/{id}/shares`. What is not chosen is not in the snapshot.
+ */
+export type NewShare = { 
+/**
+ * The message with which the snapshot ends, of any version. Absent: the end of the conversation as it is now.
+ */
+message_id?: string, 
+/**
+ * Whether the snapshot has the answers' tool calls, with their arguments and results.
+ */
+tools?: boolean, 
+/**
+ * Whether it has the models' reasoning.
+ */
+reasoning?: boolean, 
+/**
+ * Whether it has the images and files of the user's messages.
+ */
+files?: boolean, 
+/**
+ * After how many days the link ends by itself. Absent: it ends when it is revoked.
+ */
+expires_in_days?: number, };
+
+/**
+ * A share link, as its owner sees it.
+ */
+export type ShareSummary = { id: string, thread_id: string, 
+/**
+ * The thread's title at that time.
+ */
+title: string, created_at: number, 
+/**
+ * Null where it ends when it is revoked.
+ */
+expires_at: number | null, tools: boolean, reasoning: boolean, files: boolean, 
+/**
+ * How many messages the snapshot has.
+ */
+messages: number, bytes: number, };
+
+/**
+ * The user's share links, newest first.
+ */
+export type ShareList = { shares: Array<ShareSummary>, };
+
+/**
+ * A new share link.
+ */
+export type CreatedShare = { 
+/**
+ * 128 random bits. Only this answer has them.
+ */
+token: string, 
+/**
+ * The path of the public page.
+ */
+path: string, id: string, thread_id: string, 
+/**
+ * The thread's title at that time.
+ */
+title: string, created_at: number, 
+/**
+ * Null where it ends when it is revoked.
+ */
+expires_at: number | null, tools: boolean, reasoning: boolean, files: boolean, 
+/**
+ * How many messages the snapshot has.
+ */
+messages: number, bytes: number, };
+
+/**
+ * A conversation, as everybody who has the link reads it.
+ */
+export type SharedConversation = { title: string, 
+/**
+ * The time of the snapshot, in milliseconds since 1970.
+ */
+shared_at: number, messages: Array<SharedMessage>, };
+
+/**
+ * A message of a shared conversation. It has no id.
+ */
+export type SharedMessage = { role: Role, created_at: number, parts: Array<SharedPart>, };
+
+/**
+ * A part of a shared message, in the order of appearance.
+ */
+export type SharedPart = { "type": "text", text: string, } | { "type": "reasoning", text: string, } | { "type": "call", name: string, 
+/**
+ * Its arguments and its result, each at most 4 000 characters.
+ */
+arguments?: string, result?: string, is_error: boolean, } | { "type": "image", data: DataUrl, } | { "type": "file", name: string, data: DataUrl, };
+
+/**
  * One tool call, or one question to a hook. A `run_subtask` node contains the calls of its level and has a title.
  */
 export type TreeNode = { 

@@ -18,6 +18,8 @@ pub mod projects;
 pub mod reader;
 #[cfg(feature = "records")]
 pub mod records;
+#[cfg(feature = "shares")]
+pub mod shares;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
 #[cfg(feature = "titles")]
@@ -136,6 +138,15 @@ pub struct Configuration<'a> {
     pub can_embed: bool,
 }
 
+/// Whether users may share conversations by a link. A wrong variable, which is one of the [`problems`], offers it to nobody.
+pub fn shares_are_offered(var: impl Fn(&str) -> Option<String>) -> bool {
+    #[cfg(feature = "shares")]
+    let offered = shares::offered(var).unwrap_or(false);
+    #[cfg(not(feature = "shares"))]
+    let offered = var("").is_some_and(|_| false);
+    offered
+}
+
 /// The problems of the features' configuration, in words for the operator.
 pub fn problems(configuration: &Configuration<'_>) -> Vec<String> {
     let problems: &[Vec<String>] = &[
@@ -143,6 +154,8 @@ pub fn problems(configuration: &Configuration<'_>) -> Vec<String> {
         mcp::config::McpServers::from_env(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "records")]
         records::kept(configuration.var).err().into_iter().collect(),
+        #[cfg(feature = "shares")]
+        shares::offered(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "telemetry")]
         telemetry::Config::from_env(configuration.var).err().into_iter().collect(),
         #[cfg(feature = "titles")]

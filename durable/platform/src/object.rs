@@ -119,6 +119,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::RemoveQueued { message_id } => thread.remove_queued(&owner, &message_id),
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
         ThreadCommand::Choose { turn_id } => thread.choose(&owner, turn_id).await,
+        ThreadCommand::Snapshot { until, shown } => thread.snapshot(&owner, until.as_deref(), shown),
         ThreadCommand::Record { turn_id } => thread.record(&owner, turn_id).await,
         ThreadCommand::Records { limit, cursor } => thread.records(&owner, limit, cursor.as_deref()).await,
         ThreadCommand::Agents => thread.list_agents(&owner),

@@ -59,6 +59,7 @@ async fn planted_everywhere(planted: &Planted) {
         "d1 messages",
         "d1 plans",
         "d1 project_items",
+        "d1 shares",
         "d1 tool_usage",
         "d1 workflows",
         "do agents",

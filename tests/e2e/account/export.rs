@@ -53,6 +53,7 @@ async fn an_export_has_everything_of_a_user() {
         "project_item",
         "record",
         "session",
+        "share",
         "thread",
         "tool_call",
         "version",

@@ -14,6 +14,7 @@ pub struct Ids {
     pub workflow: String,
     pub session: String,
     pub sign_in: String,
+    pub share: String,
 }
 
 impl Ids {
@@ -29,6 +30,7 @@ impl Ids {
             workflow: new_id(),
             session: new_id(),
             sign_in: new_id().replace('-', ""),
+            share: new_id(),
         }
     }
 
@@ -44,6 +46,7 @@ impl Ids {
             ("{workflow}", &self.workflow),
             ("{session}", &self.session),
             ("{sign_in}", &self.sign_in),
+            ("{share}", &self.share),
         ];
         let bare = |id: &str| id.replace('-', "");
         let response = format!("resp_{}{}0", bare(&self.thread), bare(&self.turn));
@@ -61,8 +64,9 @@ pub struct Probe {
 }
 
 /// The codes of the refusals, by the beginning of the path.
-const CODES: [(&str, &str); 9] = [
+const CODES: [(&str, &str); 10] = [
     ("/api/me/sessions/", "session_not_found"),
+    ("/api/shares/", "share_not_found"),
     ("/api/workflows/{workflow}/sessions/", "session_not_found"),
     ("/api/workflows/", "workflow_not_found"),
     ("/v1/responses/", "thread_not_found"),
@@ -128,6 +132,8 @@ pub fn probes() -> Vec<Probe> {
         ("GET /api/projects/{}", "/api/projects/{project}", NULL),
         ("PATCH /api/projects/{}", "/api/projects/{project}", json!({ "name": "Mine now" })),
         ("DELETE /api/projects/{}", "/api/projects/{project}", NULL),
+        ("POST /api/threads/{}/shares", "/api/threads/{thread}/shares", json!({})),
+        ("DELETE /api/shares/{}", "/api/shares/{share}", NULL),
         ("GET /api/projects/{}/instructions", "/api/projects/{project}/instructions", NULL),
         ("PUT /api/projects/{}/instructions", "/api/projects/{project}/instructions", words.clone()),
         (

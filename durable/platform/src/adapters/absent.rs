@@ -223,6 +223,28 @@ pub mod records {
     }
 }
 
+#[cfg(not(feature = "shares"))]
+mod shares {
+    use std::rc::Rc;
+
+    use wire::protocol::{ApiError, ErrorCode, Owner, Shown};
+    use worker::Response;
+
+    use crate::thread::Thread;
+
+    impl Thread {
+        pub fn snapshot(
+            self: &Rc<Self>,
+            owner: &Owner,
+            _: Option<&str>,
+            _: Shown,
+        ) -> Result<Response, ApiError> {
+            self.found(owner)?;
+            Err(ApiError::new(ErrorCode::SharesOff, "this deployment has no share links"))
+        }
+    }
+}
+
 #[cfg(not(feature = "telemetry"))]
 pub mod telemetry {
     use crate::storage::StoreError;

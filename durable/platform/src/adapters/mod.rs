@@ -15,6 +15,8 @@ mod mcp;
 mod projects;
 #[cfg(feature = "records")]
 pub mod records;
+#[cfg(feature = "shares")]
+mod shares;
 #[cfg(feature = "telemetry")]
 pub mod telemetry;
 #[cfg(feature = "titles")]

@@ -247,6 +247,10 @@ const DELETE_PLANS: &str = "
 DELETE FROM plans WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
 
+const DELETE_SHARES: &str = "
+DELETE FROM shares WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?1))";
+
 const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
@@ -322,6 +326,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     for (sql, rows) in moves.statements()? {
         add(sql, rows);
     }
+    add(DELETE_SHARES, json_rows(&deleted)?);
     add(DELETE_MESSAGES, json_rows(&deleted)?);
     add(BLANK_DETAILS, json_rows(&deleted)?);
     add(BLANK_ERRORS, json_rows(&deleted)?);

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     AgentDump, ApiError, ChatRequest, ContinueSession, Decision, Dialect, ErrorCode, GivenAnswer, Hook, Seq,
-    WorkflowDetail,
+    Shown, WorkflowDetail,
 };
 
 /// The issuer of visitors, who have neither a key nor a token.
@@ -197,10 +197,8 @@ fn unread(sent: &Value, read: &Value) -> Option<String> {
             })
         }
         (Value::Array(sent), Value::Array(read)) => {
-            let pairs = sent.iter().zip(read).enumerate();
-            pairs
-                .into_iter()
-                .find_map(|(index, (sent, read))| unread(sent, read).map(|path| format!("{index}.{path}")))
+            let mut pairs = sent.iter().zip(read).enumerate();
+            pairs.find_map(|(index, (sent, read))| unread(sent, read).map(|path| format!("{index}.{path}")))
         }
         _ => None,
     }
@@ -317,6 +315,11 @@ pub enum ThreadCommand {
     RemoveQueued {
         message_id: String,
     },
+    /// Return a snapshot of the path, or of the path to a message: what people who have a link to it read.
+    Snapshot {
+        until: Option<String>,
+        shown: Shown,
+    },
     /// Return the record of a turn.
     Record {
         turn_id: Uuid,
@@ -395,6 +398,7 @@ crate::tagged!(ThreadCommand by "do" {
     "hold_queue" => HoldQueue { held },
     "edit_queued" => EditQueued { message_id, content },
     "remove_queued" => RemoveQueued { message_id },
+    "snapshot" => Snapshot { until, shown },
     "record" => Record { turn_id },
     "records" => Records { limit, cursor },
     "agents" => Agents,

@@ -32,6 +32,10 @@ pub enum ErrorCode {
     SessionNotFound,
     ErasureNotFound,
     ErasureInProgress,
+    ShareNotFound,
+    SharesOff,
+    TooManyShares,
+    ShareTooLarge,
     WorkflowRunning,
     TokenRefused,
     TokenSpent,
@@ -102,6 +106,12 @@ impl ErrorCode {
             ErrorCode::ErasureInProgress => {
                 ("erasure_in_progress", 409, "The data of the user is being erased")
             }
+            ErrorCode::ShareNotFound => ("share_not_found", 404, "There is no such share link"),
+            ErrorCode::SharesOff => ("shares_off", 403, "This deployment has no share links"),
+            ErrorCode::TooManyShares => {
+                ("too_many_shares", 409, "The user has reached the limit of share links")
+            }
+            ErrorCode::ShareTooLarge => ("share_too_large", 413, "The conversation is too long to share"),
             ErrorCode::WorkflowRunning => {
                 ("workflow_running", 409, "A session of a workflow is open in this thread")
             }

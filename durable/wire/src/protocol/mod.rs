@@ -23,6 +23,7 @@ mod project;
 mod queue;
 mod record;
 mod request;
+mod share;
 mod tree;
 mod words;
 mod workflow;
@@ -88,6 +89,10 @@ pub use record::{RecordEntry, RecordList};
 pub use request::{
     BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ToolResult,
     read_body,
+};
+pub use share::{
+    CreatedShare, MAX_SHARE_DAYS, MAX_SHARED_BYTES, MAX_SHARES, MAX_SNAPSHOT_BYTES, NewShare, ShareList,
+    ShareSummary, SharedConversation, SharedMessage, SharedPart, Shown, Snapshot,
 };
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
 pub use workflow::{

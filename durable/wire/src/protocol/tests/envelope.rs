@@ -161,6 +161,10 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Delete { address: Some("k.mac".into()) },
         ThreadCommand::Erase,
         ThreadCommand::Expire { unused_since: 7 },
+        ThreadCommand::Snapshot {
+            until: Some("m".to_owned()),
+            shown: Shown { tools: true, reasoning: false, files: true },
+        },
     ];
     for command in commands {
         let envelope = envelope(command);

@@ -61,7 +61,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         "ai" => {
             let model =
                 ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
-            let model = model.map(str::to_owned).to_vec();
+            let model = [model.map(str::to_owned).to_vec(), vec!["SHARES:off".to_owned()]].concat();
             let binding =
                 vec![format!("FAKE_AI_URL:{}/ai/run", world.llm), format!("QUOTAS:{EMBEDDING_QUOTAS}")];
             ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
@@ -91,6 +91,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 "SUMMARIES:perhaps",
                 r#"RETENTION:{"anonymous":29}"#,
                 "TITLES:perhaps",
+                "SHARES:perhaps",
                 r#"HOOKS:[{"name":"guard","builtin":"none"}]"#,
             ];
             let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];

@@ -1,0 +1,168 @@
+//! Share links: made, listed and revoked by their owner; read by everybody who has one.
+
+use bindings::env::var;
+use features::shares::store::{D1Shares, Found, expire as expire_some, find};
+use features::shares::{SharesError, TOKEN_BYTES, digest, not_found, offered, page as page_of, token};
+use uuid::Uuid;
+use wire::protocol::{
+    ApiError, CreatedShare, ErrorCode, MAX_SHARED_BYTES, MAX_SHARES, NewShare, Owner, ShareList,
+    ShareSummary, Shown, Snapshot, ThreadCommand, ThreadEnvelope,
+};
+use worker::{Date, Env, Fetcher};
+
+use super::credentials::Caller;
+use super::{object, threads};
+use crate::call::{Answer, Call};
+use crate::ids::uuid_v7;
+use crate::page;
+use crate::problem::Failure;
+use crate::query;
+use crate::reply::Reply;
+use crate::router::SharesRoute;
+
+const DAY_MS: u64 = 86_400_000;
+/// The rows that one visit of the cron trigger deletes: their snapshots have 2 MB each at most.
+const EXPIRE_AT_ONCE: u32 = 50;
+/// The public page among the assets, without the ending of its file: the platform redirects from that.
+const FILE: &str = "https://assets/shared";
+const GONE: &str = "There is no such page, or it is no longer shared.\n";
+
+/// Does what a route of share links is for.
+pub async fn answer(
+    call: &Call,
+    caller: Caller,
+    route: SharesRoute<'_>,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    match route {
+        SharesRoute::Share { id } => create(call, caller.owner()?, id, body).await,
+        SharesRoute::Shares => {
+            let thread = query::thread(call.query()).map(|id| canonical(&id));
+            let shares = D1Shares::new(&call.env, &caller.owner()?).list(thread.as_deref(), call.now).await;
+            Ok(Reply::json(200, &ShareList { shares: shares.map_err(failed("listing share links"))? }).into())
+        }
+        SharesRoute::RevokeShare { share } => {
+            let revoked = D1Shares::new(&call.env, &caller.owner()?).revoke(share).await;
+            match revoked.map_err(failed("revoking a share link"))? {
+                true => Ok(Reply::empty().into()),
+                false => Err(not_found().into()),
+            }
+        }
+        SharesRoute::Shared { token } => {
+            check_offered(call)?;
+            let found = alive(call, token, true).await?.ok_or_else(not_found)?;
+            let reply = Reply::bytes(200, "application/json", found.content.into_bytes());
+            Ok(unlisted(reply).into())
+        }
+        SharesRoute::SharedPage { token } => public_page(call, token).await,
+    }
+}
+
+/// The form of a thread's id in D1. Other forms name the same thread.
+fn canonical(id: &str) -> String {
+    Uuid::try_parse(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
+}
+
+/// Deletes links whose time is over.
+pub async fn expire(env: &Env) -> worker::Result<()> {
+    let expired = expire_some(env, Date::now().as_millis(), EXPIRE_AT_ONCE).await;
+    expired.map_err(|SharesError(error)| worker::Error::RustError(error))
+}
+
+fn failed(doing: &'static str) -> impl FnOnce(SharesError) -> Failure {
+    move |SharesError(error)| Failure::internal(doing)(error)
+}
+
+/// Refuses where the operator has switched share links off.
+fn check_offered(call: &Call) -> Result<(), ApiError> {
+    match offered(|name| var(&call.env, name)) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(ApiError::new(ErrorCode::SharesOff, "this deployment has no share links")),
+        // The health report names the variable.
+        Err(_) => Err(ApiError::new(ErrorCode::Misconfigured, "share links are not configured")),
+    }
+}
+
+async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+    check_offered(call)?;
+    let NewShare { message_id, tools, reasoning, files, expires_in_days } = NewShare::parse(body)?;
+    let thread_id = canonical(id);
+    let command = ThreadCommand::Snapshot { until: message_id, shown: Shown { tools, reasoning, files } };
+    let Answer::Object(response) = threads::ask(call, owner.clone(), id, command).await? else {
+        return Err(Failure::internal("sharing a thread")("no answer of its object"));
+    };
+    if !response.ok() {
+        return Ok(Answer::Object(response));
+    }
+    let Snapshot { title, messages, content } = object::read(&response).await?;
+    let mut random = [0; TOKEN_BYTES];
+    getrandom::fill(&mut random).map_err(Failure::internal("drawing a token"))?;
+    let token = token(random);
+    let share = ShareSummary {
+        id: uuid_v7(call.now).map_err(Failure::internal("drawing an id"))?.to_string(),
+        thread_id,
+        title,
+        created_at: call.now,
+        expires_at: expires_in_days.map(|days| call.now + u64::from(days) * DAY_MS),
+        tools,
+        reasoning,
+        files,
+        messages,
+        bytes: content.len() as u64,
+    };
+    let hash = digest(&token).unwrap_or_default();
+    let stored = D1Shares::new(&call.env, &owner).insert(&share, &hash, &content).await;
+    if !stored.map_err(failed("storing a share link"))? {
+        let detail = format!(
+            "a user has at most {MAX_SHARES} share links, with at most {MAX_SHARED_BYTES} bytes: revoke one"
+        );
+        return Err(ApiError::new(ErrorCode::TooManyShares, detail).into());
+    }
+    let path = page_of(&token);
+    Ok(Reply::json(201, &CreatedShare { share, token, path }).with("cache-control", "no-store").into())
+}
+
+/// The link of a token, if it is open and its thread is still there. The thread's object is asked, because D1 hears of a
+/// deletion later where it fails at that moment.
+async fn alive(call: &Call, token: &str, with_content: bool) -> Result<Option<Found>, Failure> {
+    let Some(digest) = digest(token) else { return Ok(None) };
+    let found = find(&call.env, &digest, with_content, call.now).await;
+    let Some(found) = found.map_err(failed("reading a share link"))? else { return Ok(None) };
+    let (Some(owner), Ok(thread_id)) = (found.owner(), Uuid::try_parse(&found.thread_id)) else {
+        return Ok(None);
+    };
+    let response =
+        object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command: ThreadCommand::Detail }).await?;
+    match response.status() {
+        200 => Ok(Some(found)),
+        status if status == ErrorCode::ThreadNotFound.status() => Ok(None),
+        status => Err(Failure::internal("reading a share link")(format!("the object answered {status}"))),
+    }
+}
+
+/// The page that shows a snapshot. A token that nobody has, one that was revoked and one whose time is over get the same
+/// answer, and so does each token where the operator has switched share links off.
+async fn public_page(call: &Call, token: &str) -> Result<Answer, Failure> {
+    let is_off = match check_offered(call) {
+        Ok(()) => false,
+        Err(error) if error.code == ErrorCode::SharesOff => true,
+        Err(error) => return Err(error.into()),
+    };
+    if is_off || alive(call, token, false).await?.is_none() {
+        let reply = Reply::bytes(404, "text/plain; charset=utf-8", GONE.as_bytes().to_vec());
+        return Ok(unlisted(reply).into());
+    }
+    let failed = |error: worker::Error| Failure::internal("reading the public page")(error);
+    let assets: Fetcher = call.env.assets("ASSETS").map_err(failed)?;
+    let mut file = assets.fetch(FILE, None).await.map_err(failed)?;
+    if file.status_code() != 200 {
+        return Err(failed(format!("the assets answer {}", file.status_code()).into()));
+    }
+    let body = file.bytes().await.map_err(failed)?;
+    let reply = Reply::bytes(200, "text/html; charset=utf-8", body);
+    Ok(unlisted(page::headers().fold(reply, |reply, (name, value)| reply.with(name, value))).into())
+}
+
+fn unlisted(reply: Reply) -> Reply {
+    page::UNLISTED.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value))
+}
