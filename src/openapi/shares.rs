@@ -13,7 +13,13 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
             .in_thread()
             .takes(json!({ "tools": false, "reasoning": false, "files": true, "expires_in_days": 30 }))
             .gives::<CreatedShare>(201)
-            .refuses(&[E::MessageNotFound, E::SharesOff, E::TooManyShares, E::ShareTooLarge]),
+            .refuses(&[
+                E::MessageNotFound,
+                E::SharesOff,
+                E::TooManyShares,
+                E::ShareTooLarge,
+                E::QuotaExceeded,
+            ]),
         Route::Shares => row.query(thread()).gives::<ShareList>(200),
         Route::RevokeShare { .. } => row.gives_nothing("It is revoked.").refuses(&[E::ShareNotFound]),
         Route::Shared { .. } => {

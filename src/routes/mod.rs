@@ -35,7 +35,7 @@ mod sessions;
 #[cfg(feature = "shares")]
 mod shares;
 mod threads;
-#[cfg(any(feature = "files", feature = "knowledge"))]
+#[cfg(any(feature = "files", feature = "knowledge", feature = "shares"))]
 mod uploads;
 mod usage;
 #[cfg(feature = "workflows")]

@@ -3,6 +3,7 @@
 use bindings::env::var;
 use features::shares::store::{D1Shares, Found, expire as expire_some, find};
 use features::shares::{SharesError, TOKEN_BYTES, digest, not_found, offered, page as page_of, token};
+use platform::quota::Stored;
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, CreatedShare, ErrorCode, MAX_SHARED_BYTES, MAX_SHARES, NewShare, Owner, ShareList,
@@ -11,6 +12,7 @@ use wire::protocol::{
 use worker::{Date, Env, Fetcher};
 
 use super::credentials::Caller;
+use super::uploads::Upload;
 use super::{object, threads};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
@@ -111,7 +113,11 @@ async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answ
         bytes: content.len() as u64,
     };
     let hash = digest(&token).unwrap_or_default();
+    let upload = Upload::of(call, &owner)?;
+    let need = Stored { bytes: share.bytes, embeddings: 0 };
+    upload.reserve(call, need).await?;
     let stored = D1Shares::new(&call.env, &owner).insert(&share, &hash, &content).await;
+    upload.settle(call, if stored == Ok(true) { need } else { Stored::default() });
     if !stored.map_err(failed("storing a share link"))? {
         let detail = format!(
             "a user has at most {MAX_SHARES} share links, with at most {MAX_SHARED_BYTES} bytes: revoke one"

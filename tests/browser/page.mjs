@@ -34,6 +34,7 @@ import { rtl } from "./suites/rtl.mjs";
 import { safety } from "./suites/safety.mjs";
 import { scale } from "./suites/scale.mjs";
 import { providers } from "./suites/providers.mjs";
+import { shares } from "./suites/shares.mjs";
 import { signIn } from "./suites/sign_in.mjs";
 import { swarm } from "./suites/swarm.mjs";
 import { tabs } from "./suites/tabs.mjs";
@@ -47,7 +48,7 @@ import { workflows } from "./suites/workflows.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account,
+  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
 };
 

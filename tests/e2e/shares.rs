@@ -5,6 +5,7 @@
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
+use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_at, d1, eventually, places};
 use espalier_test_support::{Case, Client, Event, Value, call, calls, env, json, new_id, text};
 
@@ -100,7 +101,7 @@ async fn marked(case: &Case) -> (String, String) {
         { "type": "image", "data": PICTURE },
         { "type": "file", "name": "MARKdata.txt", "data": "data:text/plain;base64,TUFSSw==" },
     ]);
-    let events = case.chat_with(&json!({ "content": content })).await;
+    let events = case.chat_with(&json!({ "content": content, "model": "other:fake-3" })).await;
     (thread_of(&events), question)
 }
 
@@ -152,13 +153,13 @@ async fn a_snapshot_shows_what_was_chosen_and_nothing_else() {
 #[tokio::test]
 async fn nothing_changes_a_snapshot_and_it_can_end_with_any_message() {
     let case = Case::new().await;
-    case.script("", ["One.", "Two."].map(text)).await;
+    case.script("", [text("One.")]).await;
+    case.script("second", [text("Two.")]).await;
     case.script("again", [text("Another.")]).await;
     let thread = thread_of(&case.chat("First").await);
     let whole = share(&case.client, &thread, &json!({})).await;
     let before = read(&whole).await;
-    let mut more = case.says("Second");
-    more["thread_id"] = json!(thread);
+    let more = json!({ "thread_id": thread, "content": case.said("Second", "second") });
     let second = case.chat_with(&more).await;
     let asked = first(&second, "session").text("user_message_id").to_owned();
     let answered = first(&second, "session").text("assistant_message_id").to_owned();
@@ -175,7 +176,8 @@ async fn nothing_changes_a_snapshot_and_it_can_end_with_any_message() {
             .map(|(_, parts)| parts[0]["text"].as_str().unwrap_or_default().to_owned())
             .collect()
     };
-    let (one, two, new) = (case.said("First", ""), case.said("Second", ""), case.said("Again", "again"));
+    let (one, two, new) =
+        (case.said("First", ""), case.said("Second", "second"), case.said("Again", "again"));
     let now = read(&share(&case.client, &thread, &json!({})).await).await;
     assert_eq!(
         (&now["title"], texts(&now)),
@@ -302,6 +304,28 @@ async fn a_user_has_a_limit_of_links_and_of_bytes() {
 }
 
 #[tokio::test]
+async fn a_snapshot_counts_as_an_upload() {
+    let [user] = users([("lab", "sharer")]).await;
+    let case = Case::of(user);
+    case.script("", [text("One.")]).await;
+    let thread = thread_of(&case.chat("First").await);
+    let path = format!("/api/threads/{thread}/shares");
+    let one = case.client.post(&path, &json!({})).await.expect(201).await.json().await;
+    // The quota of the day is 2,500,000 bytes.
+    let bytes = one["bytes"].as_u64().expect("a number");
+    let mut room = 2_500_000 - 2 * bytes;
+    for file in ["a", "b", "c"] {
+        let size = room.min(1_000_000);
+        let path = format!("/api/threads/{thread}/files/{file}");
+        case.client.send("PUT", &path, "x".repeat(size as usize)).await.expect(200).await;
+        room -= size;
+    }
+    case.client.post(&path, &json!({})).await.expect(201).await;
+    assert_problem(case.client.post(&path, &json!({})).await, 429, "quota_exceeded", None).await;
+    assert_eq!(case.client.read("/api/shares").await["shares"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
 async fn the_public_page_has_the_policy_of_the_page_and_is_unlisted() {
     let case = Case::new().await;
     case.script("", [text("One.")]).await;
@@ -323,7 +347,7 @@ async fn the_public_page_has_the_policy_of_the_page_and_is_unlisted() {
     assert!(html.contains(r#"<meta name="robots" content="noindex, nofollow, noarchive" />"#), "{html}");
     assert!(!html.contains("First") && !html.contains(token(&one)));
     nobody().send("HEAD", &format!("/shared/{}", token(&one)), "").await.expect(200).await;
-    for wrong in ["x", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAA", "%2e%2e"] {
+    for wrong in ["x", "AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAAA", "%2f"] {
         assert_no_page(&nobody(), wrong).await;
         assert_problem(nobody().get(&format!("/api/shared/{wrong}")).await, 404, "share_not_found", None)
             .await;

@@ -129,6 +129,8 @@ export interface Panel {
   /** Where its button stands. */
   place: "top bar" | "sidebar";
   testId: string;
+  /** Whether the deployment has it. Called at each drawing. */
+  isOffered?(): boolean;
   /** Its second button, in the composer. */
   composerButton?: { label: string; testId: string };
 }

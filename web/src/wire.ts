@@ -80,4 +80,6 @@ export interface Health {
   agents?: boolean;
   /** Whether a model names a chat after its first answer. */
   titles?: boolean;
+  /** Whether people may share chats by a link. */
+  shares?: boolean;
 }

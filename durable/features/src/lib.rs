@@ -139,12 +139,15 @@ pub struct Configuration<'a> {
 }
 
 /// Whether users may share conversations by a link. A wrong variable, which is one of the [`problems`], offers it to nobody.
+#[cfg(feature = "shares")]
 pub fn shares_are_offered(var: impl Fn(&str) -> Option<String>) -> bool {
-    #[cfg(feature = "shares")]
-    let offered = shares::offered(var).unwrap_or(false);
-    #[cfg(not(feature = "shares"))]
-    let offered = var("").is_some_and(|_| false);
-    offered
+    shares::offered(var).unwrap_or(false)
+}
+
+/// This build has no share links.
+#[cfg(not(feature = "shares"))]
+pub fn shares_are_offered(_: impl Fn(&str) -> Option<String>) -> bool {
+    false
 }
 
 /// The problems of the features' configuration, in words for the operator.

@@ -45,7 +45,7 @@ function OpenPanel({ part, ...props }: Pick<Panel, "part"> & PanelProps) {
 }
 
 function panelsIn(place: Panel["place"]): (Panel & { name: string })[] {
-  return features().flatMap(({ name, panel }) => (panel?.place === place ? [{ ...panel, name }] : []));
+  return features().flatMap(({ name, panel }) => (panel?.place === place && panel.isOffered?.() !== false ? [{ ...panel, name }] : []));
 }
 
 /** Each opens its panel, and closes it again. */

@@ -1,8 +1,9 @@
 // The question of an exchange. An edited question begins another version.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "react";
+import { useEffect } from "react";
 import { en } from "../en";
 import { conversation } from "../state/page";
+import { editors } from "../state/parts";
 import { isImage, parseQuestion, type Medium } from "../turn/attachments";
 import type { Exchange } from "../turn/stored";
 import { questionPicker } from "../turn/versions";
@@ -21,12 +22,12 @@ interface Props {
 export function Question({ exchange, onEdit, editing, setEditing }: Props) {
   const { question, media } = exchange;
   const { text, files } = parseQuestion(question);
-  const missing = media.some(({ data }) => data === null);
   useEffect(() => {
     // Once: media that do not come are gone.
-    if (missing) void conversation.loadMedia(exchange);
+    if (media.some(({ data }) => data === null)) void conversation.loadMedia(exchange);
   }, [exchange.turnId]);
-  if (editing && onEdit) {
+  const Editor = editors.use(editing)?.QuestionEditor;
+  if (editing && onEdit && Editor) {
     return (
       <Editor
         question={question}
@@ -95,68 +96,5 @@ function Media({ media }: { media: readonly Medium[] }) {
         </li>
       ))}
     </ul>
-  );
-}
-
-interface EditorProps {
-  question: string;
-  /** The message has no images, so its text must not be blank. */
-  alone: boolean;
-  onSave: (question: string) => void;
-  onCancel: () => void;
-}
-
-function Editor({ question, alone, onSave, onCancel }: EditorProps) {
-  const [text, setText] = useState(question);
-  const box = useRef<HTMLTextAreaElement>(null);
-  const usable = !alone || text.trim() !== "";
-
-  useLayoutEffect(() => {
-    const field = box.current;
-    field?.focus();
-    field?.setSelectionRange(field.value.length, field.value.length);
-  }, []);
-  useLayoutEffect(() => {
-    const field = box.current;
-    if (!field) return;
-    field.style.height = "auto";
-    field.style.height = `${field.scrollHeight}px`;
-  }, [text]);
-
-  return (
-    <form
-      className="question-editor"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (usable) onSave(text);
-      }}
-    >
-      <textarea
-        ref={box}
-        data-testid="edit-box"
-        dir="auto"
-        aria-label={en.answer.edit}
-        value={text}
-        onChange={(event) => setText(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === "Escape") {
-            event.stopPropagation();
-            onCancel();
-          }
-          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
-          event.preventDefault();
-          if (usable) onSave(text);
-        }}
-      />
-      <div className="question-editor-foot">
-        <span>{en.answer.editNote}</span>
-        <button type="button" className="quiet-button" onClick={onCancel}>
-          {en.common.cancel}
-        </button>
-        <button type="submit" className="primary-button small" data-testid="edit-send" disabled={!usable}>
-          {en.common.send}
-        </button>
-      </div>
-    </form>
   );
 }

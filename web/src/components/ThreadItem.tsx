@@ -1,6 +1,7 @@
-import { useEffect, useRef, useState, type MouseEvent } from "react";
+import { useRef, useState, type MouseEvent } from "react";
 import { en } from "../en";
-import { saveThread, threads } from "../state/page";
+import { fetchPart, saveThread, threads } from "../state/page";
+import { editors } from "../state/parts";
 import { addressOf } from "../state/route";
 import type { ThreadSummary } from "../wire";
 import { focusNext, neighbour } from "./focus";
@@ -16,6 +17,7 @@ interface Props {
 
 export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
   const [naming, setNaming] = useState(false);
+  const Naming = editors.use(naming)?.Naming;
   const item = useRef<HTMLLIElement>(null);
   const title = thread.title.trim() || en.sidebar.untitled;
 
@@ -26,6 +28,11 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
     focusNext(() => next?.querySelector("a") ?? document.getElementById(NEW_CHAT_ID));
   };
 
+  const rename = () => {
+    setNaming(true);
+    fetchPart(editors, () => setNaming(false));
+  };
+
   const pin = () => {
     void threads.pin(thread);
     // It is drawn anew among the others of its kind.
@@ -34,7 +41,7 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
 
   return (
     <li ref={item} className="thread-item" data-testid="thread-item" data-thread-id={thread.id} data-current={current}>
-      {naming ? (
+      {naming && Naming ? (
         <Naming
           title={title}
           onDone={(name) => {
@@ -46,32 +53,46 @@ export function ThreadItem({ thread, current, onOpen, onDelete }: Props) {
       ) : (
         <>
           <ThreadLink thread={thread} current={current} title={title} onOpen={onOpen} />
-          <Menu
-            label={en.sidebar.more(title)}
-            testId="thread-menu"
-            items={[
-              { label: thread.pinned_at ? en.sidebar.unpin : en.sidebar.pin, icon: <PinIcon />, testId: "thread-pin", act: pin },
-              { label: en.sidebar.rename, icon: <PencilIcon />, testId: "thread-rename", act: () => setNaming(true) },
-              {
-                label: en.sidebar.saveMarkdown,
-                icon: <SaveIcon />,
-                testId: "thread-markdown",
-                act: () => void saveThread(thread.id, "markdown"),
-              },
-              {
-                label: en.sidebar.saveJson,
-                icon: <SaveIcon />,
-                testId: "thread-json",
-                act: () => void saveThread(thread.id, "json"),
-              },
-              { label: en.common.delete, icon: <TrashIcon />, danger: true, testId: "thread-delete", act: remove },
-            ]}
-          >
-            <MoreIcon />
-          </Menu>
+          <Acts thread={thread} title={title} pin={pin} rename={rename} remove={remove} />
         </>
       )}
     </li>
+  );
+}
+
+interface ActsProps {
+  thread: ThreadSummary;
+  title: string;
+  pin: () => void;
+  rename: () => void;
+  remove: () => void;
+}
+
+function Acts({ thread, title, pin, rename, remove }: ActsProps) {
+  return (
+    <Menu
+      label={en.sidebar.more(title)}
+      testId="thread-menu"
+      items={[
+        { label: thread.pinned_at ? en.sidebar.unpin : en.sidebar.pin, icon: <PinIcon />, testId: "thread-pin", act: pin },
+        { label: en.sidebar.rename, icon: <PencilIcon />, testId: "thread-rename", act: rename },
+        {
+          label: en.sidebar.saveMarkdown,
+          icon: <SaveIcon />,
+          testId: "thread-markdown",
+          act: () => void saveThread(thread.id, "markdown"),
+        },
+        {
+          label: en.sidebar.saveJson,
+          icon: <SaveIcon />,
+          testId: "thread-json",
+          act: () => void saveThread(thread.id, "json"),
+        },
+        { label: en.common.delete, icon: <TrashIcon />, danger: true, testId: "thread-delete", act: remove },
+      ]}
+    >
+      <MoreIcon />
+    </Menu>
   );
 }
 
@@ -98,37 +119,3 @@ function ThreadLink({ thread, current, title, onOpen }: Pick<Props, "thread" | "
 
 /** The id of the button that begins a chat. */
 export const NEW_CHAT_ID = "new-chat";
-
-/** The service's limit for a title. */
-const TITLE_CHARS = 200;
-
-/** `onDone` gets null to keep the old name. */
-function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
-  const [name, setName] = useState(title);
-  const box = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    box.current?.focus();
-    box.current?.select();
-  }, []);
-  return (
-    <input
-      ref={box}
-      className="thread-name"
-      data-testid="thread-name"
-      dir="auto"
-      aria-label={en.sidebar.name}
-      maxLength={TITLE_CHARS}
-      value={name}
-      onChange={(event) => setName(event.target.value)}
-      onBlur={() => onDone(name)}
-      onKeyDown={(event) => {
-        if (event.nativeEvent.isComposing) return;
-        if (event.key === "Enter") onDone(name);
-        if (event.key === "Escape") {
-          event.stopPropagation();
-          onDone(null);
-        }
-      }}
-    />
-  );
-}

@@ -8,6 +8,7 @@ import { files } from "./files";
 import { memory } from "./memory";
 import { plans } from "./plans";
 import { projects } from "./projects";
+import { shares } from "./shares";
 import { workflows } from "./workflows";
 
 compose([
@@ -15,6 +16,7 @@ compose([
   agents,
   collections,
   projects,
+  shares,
   memory,
   plans,
   workflows,

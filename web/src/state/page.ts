@@ -11,7 +11,7 @@ import { choices } from "./choices";
 import { Conversation } from "./conversation";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
-import { answerView, callDetails, richText, type Part } from "./parts";
+import { answerView, callDetails, editors, richText, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
 import { endOfSignIn, isOtherUser } from "./providers";
 import { setAddress, threadInAddress } from "./route";
@@ -87,9 +87,9 @@ export const conversation = new Conversation({
   },
 });
 
-/** Loads the code that draws answers. Where that fails, the page shows answers as plain text. */
+/** Loads the code that draws answers and edits questions. Where that fails, the page shows answers as plain text. */
 function prepare(): Promise<unknown> {
-  return Promise.all([answerView.load(), richText.load(), callDetails.load()]).catch(() => {});
+  return Promise.all([answerView, richText, callDetails, editors].map((each) => each.load())).catch(() => {});
 }
 
 export async function startPage(): Promise<void> {

@@ -51,6 +51,7 @@ export const callDetails = part(() => import("../components/CallDetails"));
 export const limitCard = part(() => import("../components/LimitCard").then((module) => module.LimitCard));
 export const approvalCard = part(() => import("../components/ApprovalCard").then((module) => module.ApprovalCard));
 export const signIn = part(() => import("../components/SignIn").then((module) => module.SignIn));
+export const editors = part(() => import("../components/Editors"));
 export const versionButtons = part(() => import("../components/VersionButtons").then((module) => module.VersionButtons));
 export const queueView = part(() => import("../queue/QueueView").then((module) => module.QueueView));
 export const timelineView = part(() => import("../components/TimelineView").then((module) => module.TimelineView));
