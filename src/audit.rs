@@ -29,7 +29,7 @@ pub struct Deed<'a> {
     pub address: Option<&'a str>,
 }
 
-/// The routes that delete data of a user for good, other than threads, keys and sessions, which have deeds of their own.
+/// The routes that delete data of a user for good, other than threads, keys, sessions and share links, which have deeds of their own.
 const DELETIONS: [&str; 11] = [
     "/api/threads/{}/files/{*}",
     "/api/workspaces/{}",
@@ -105,7 +105,7 @@ mod tests {
     // Issue 23
     #[test]
     fn each_route_that_deletes_leaves_an_entry_or_has_none_for_a_reason() {
-        // Threads, keys, sessions and the account have deeds of their own. The rest changes what comes and deletes no data.
+        // Threads, keys, sessions, share links and the account have deeds of their own. The rest changes what comes and deletes no data.
         let others = [
             "/api/session",
             "/api/threads/{}",
@@ -113,6 +113,7 @@ mod tests {
             "/api/me",
             "/api/me/sessions",
             "/api/me/sessions/{}",
+            "/api/shares/{}",
             "/api/ai-sdk/chat/{}/stream",
             "/api/threads/{}/approvals/{}",
             "/api/threads/{}/hooks/{}",

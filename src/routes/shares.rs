@@ -1,19 +1,22 @@
 //! Share links: made, listed and revoked by their owner; read by everybody who has one.
 
 use bindings::env::var;
+use features::shares::statements::THERE;
 use features::shares::store::{D1Shares, Found, expire as expire_some, find};
 use features::shares::{SharesError, TOKEN_BYTES, digest, not_found, offered, page as page_of, token};
 use platform::quota::Stored;
 use uuid::Uuid;
 use wire::protocol::{
-    ApiError, CreatedShare, ErrorCode, MAX_SHARED_BYTES, MAX_SHARES, NewShare, Owner, ShareList,
+    ApiError, AuditAction, CreatedShare, ErrorCode, MAX_SHARED_BYTES, MAX_SHARES, NewShare, Owner, ShareList,
     ShareSummary, Shown, Snapshot, ThreadCommand, ThreadEnvelope,
 };
-use worker::{Date, Env, Fetcher};
+use worker::{D1PreparedStatement, Date, Env, Fetcher};
 
 use super::credentials::Caller;
 use super::uploads::Upload;
 use super::{object, threads};
+use crate::audit::Deed;
+use crate::audit::store::{Where, row_where};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::page;
@@ -44,7 +47,9 @@ pub async fn answer(
             Ok(Reply::json(200, &ShareList { shares: shares.map_err(failed("listing share links"))? }).into())
         }
         SharesRoute::RevokeShare { share } => {
-            let revoked = D1Shares::new(&call.env, &caller.owner()?).revoke(share).await;
+            let owner = caller.owner()?;
+            let log = logged(call, &owner, AuditAction::ShareRevoked, share, None)?;
+            let revoked = D1Shares::new(&call.env, &owner).revoke(share, log).await;
             match revoked.map_err(failed("revoking a share link"))? {
                 true => Ok(Reply::empty().into()),
                 false => Err(not_found().into()),
@@ -116,7 +121,8 @@ async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answ
     let upload = Upload::of(call, &owner)?;
     let need = Stored { bytes: share.bytes, embeddings: 0 };
     upload.reserve(call, need).await?;
-    let stored = D1Shares::new(&call.env, &owner).insert(&share, &hash, &content).await;
+    let log = logged(call, &owner, AuditAction::ShareCreated, &share.id, Some(&share.thread_id))?;
+    let stored = D1Shares::new(&call.env, &owner).insert(&share, (&hash, &content), log).await;
     upload.settle(call, if stored == Ok(true) { need } else { Stored::default() });
     if !stored.map_err(failed("storing a share link"))? {
         let detail = format!(
@@ -126,6 +132,20 @@ async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answ
     }
     let path = page_of(&token);
     Ok(Reply::json(201, &CreatedShare { share, token, path }).with("cache-control", "no-store").into())
+}
+
+/// The row of the audit log about a link, where the user has the link at that moment.
+fn logged(
+    call: &Call,
+    owner: &Owner,
+    action: AuditAction,
+    target: &str,
+    detail: Option<&str>,
+) -> Result<D1PreparedStatement, Failure> {
+    let address = call.address_mark();
+    let deed = Deed { owner, action, target, detail, address: address.as_deref() };
+    let there = Where { condition: THERE, values: Vec::new() };
+    row_where(&call.env, &deed, call.now, there).map_err(Failure::internal("writing the audit log"))
 }
 
 /// The link of a token, if it is open and its thread is still there. The thread's object is asked, because D1 hears of a

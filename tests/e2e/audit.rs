@@ -77,6 +77,29 @@ async fn keys_and_sessions_leave_entries_without_a_secret() {
 }
 
 #[tokio::test]
+async fn share_links_leave_entries_with_ids_alone() {
+    let user = new_id();
+    let key = mint(&user, &["read", "write"]).await["key"].take();
+    let case = espalier_test_support::Case::of(with_key(&key));
+    case.script("", [espalier_test_support::text("Hi.")]).await;
+    let events = case.chat("Hello").await;
+    let thread =
+        events.iter().find(|event| event.kind == "session").expect("a session").text("thread_id").to_owned();
+    let path = format!("/api/threads/{thread}/shares");
+    let share = case.client.post(&path, &json!({})).await.expect(201).await.json().await;
+    let id = share["id"].as_str().expect("an id");
+    let unknown = new_id();
+    for (id, status) in [(id, 204), (id, 404), (&unknown, 404)] {
+        case.client.send("DELETE", &format!("/api/shares/{id}"), "").await.expect(status).await;
+    }
+    let found = entries(&[id, &unknown]).await;
+    let who = format!("key:{user}");
+    assert_eq!(told(&found), [json!(["share_created", who, thread]), json!(["share_revoked", who, null])]);
+    let token = share["token"].as_str().expect("a token");
+    assert!(!json!(found).to_string().contains(token), "{found:?}");
+}
+
+#[tokio::test]
 async fn a_deleted_thread_leaves_an_entry_and_no_text() {
     let user = new_id();
     let key = mint(&user, &["read", "write"]).await["key"].take();

@@ -1187,7 +1187,7 @@ export type SessionList = { sessions: Array<SessionSummary>, };
 /**
  * The deeds that the audit log has. A feature adds its deeds here, and to the table in docs/operations.md.
  */
-export type AuditAction = "key_minted" | "key_revoked" | "signed_in" | "session_ended" | "sessions_ended" | "approval_granted" | "approval_denied" | "call_refused" | "thread_deleted" | "data_deleted" | "data_exported" | "data_erased";
+export type AuditAction = "key_minted" | "key_revoked" | "signed_in" | "session_ended" | "sessions_ended" | "approval_granted" | "approval_denied" | "call_refused" | "thread_deleted" | "data_deleted" | "share_created" | "share_revoked" | "data_exported" | "data_erased";
 
 /**
  * An entry of the audit log.
@@ -1202,11 +1202,11 @@ user_id: string,
  */
 action: string, 
 /**
- * The id of the key, the session, the user or the thread, or the path of what was deleted.
+ * The id of the key, the session, the user, the thread or the share link, or the path of what was deleted.
  */
 target: string, 
 /**
- * The tool of a call, the scopes of a key, or how much an erasure removed.
+ * The tool of a call, the scopes of a key, the thread of a share link, or how much an erasure removed.
  */
 detail: string | null, 
 /**

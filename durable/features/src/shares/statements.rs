@@ -22,6 +22,9 @@ pub fn insert() -> String {
     )
 }
 
+/// The user has the link `?4`: the condition of a row in the audit log.
+pub const THERE: &str = "EXISTS (SELECT 1 FROM shares WHERE tenant = ?1 AND user_id = ?2 AND id = ?4)";
+
 /// Deletes the link `?3`.
 pub const REVOKE: &str = "DELETE FROM shares WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id";
 

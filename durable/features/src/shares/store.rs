@@ -62,8 +62,13 @@ impl D1Shares {
     }
 
     /// Writes a new link with its snapshot, and deletes the user's links whose time is over. False where the user has as
-    /// many links, or bytes of snapshots, as allowed.
-    pub async fn insert(&self, share: &ShareSummary, hash: &str, content: &str) -> Result<bool, SharesError> {
+    /// many links, or bytes of snapshots, as allowed. `log` runs behind it, in the same transaction.
+    pub async fn insert(
+        &self,
+        share: &ShareSummary,
+        (hash, content): (&str, &str),
+        log: D1PreparedStatement,
+    ) -> Result<bool, SharesError> {
         let flag = |flag: bool| number(u64::from(flag));
         let more = vec![
             text(&share.id),
@@ -83,14 +88,16 @@ impl D1Shares {
         ];
         let expire = self.prepare(statements::EXPIRE, vec![number(share.created_at)])?;
         let insert = self.prepare(&statements::insert(), more)?;
-        let results = d1::batch(&self.env, vec![expire, insert]).await.map_err(failed)?;
+        let results = d1::batch(&self.env, vec![expire, insert, log]).await.map_err(failed)?;
         Ok(results.get(1).map(d1::rows).transpose().map_err(failed)?.is_some_and(|rows| rows != "[]"))
     }
 
-    /// Deletes a link with its snapshot. False where the user has none with this id.
-    pub async fn revoke(&self, id: &str) -> Result<bool, SharesError> {
-        let result = self.prepare(statements::REVOKE, vec![text(id)])?.all().await.map_err(failed)?;
-        Ok(d1::rows(&result).map_err(failed)? != "[]")
+    /// Deletes a link with its snapshot. False where the user has none with this id. `log` runs before, in the same
+    /// transaction.
+    pub async fn revoke(&self, id: &str, log: D1PreparedStatement) -> Result<bool, SharesError> {
+        let revoke = self.prepare(statements::REVOKE, vec![text(id)])?;
+        let results = d1::batch(&self.env, vec![log, revoke]).await.map_err(failed)?;
+        Ok(results.get(1).map(d1::rows).transpose().map_err(failed)?.is_some_and(|rows| rows != "[]"))
     }
 
     /// A statement about this user. Its first two parameters are tenant and user.

@@ -326,12 +326,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     for (sql, rows) in moves.statements()? {
         add(sql, rows);
     }
-    add(DELETE_SHARES, json_rows(&deleted)?);
-    add(DELETE_MESSAGES, json_rows(&deleted)?);
-    add(BLANK_DETAILS, json_rows(&deleted)?);
-    add(BLANK_ERRORS, json_rows(&deleted)?);
-    add(DELETE_PLANS, json_rows(&deleted)?);
-    add(DELETE_THREADS, json_rows(&deleted)?);
+    let gone = [DELETE_SHARES, DELETE_MESSAGES, BLANK_DETAILS, BLANK_ERRORS, DELETE_PLANS, DELETE_THREADS];
+    for sql in gone {
+        add(sql, json_rows(&deleted)?);
+    }
     Ok(all)
 }
 

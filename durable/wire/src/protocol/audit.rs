@@ -29,6 +29,10 @@ pub enum AuditAction {
     /// A person asked for the deletion of files, memories, documents or the like. Target: their path (`deletion` in
     /// `src/audit.rs`).
     DataDeleted,
+    /// Target: the id of the share link. Detail: the thread.
+    ShareCreated,
+    /// Target: the id of the share link.
+    ShareRevoked,
     /// A user asked for the first page of the export of their data. Target: the user.
     DataExported,
     /// The erasure of a user's data has ended. Target: the user.
@@ -37,7 +41,7 @@ pub enum AuditAction {
 
 impl AuditAction {
     /// All of them.
-    pub const ALL: [AuditAction; 12] = [
+    pub const ALL: [AuditAction; 14] = [
         AuditAction::KeyMinted,
         AuditAction::KeyRevoked,
         AuditAction::SignedIn,
@@ -48,6 +52,8 @@ impl AuditAction {
         AuditAction::CallRefused,
         AuditAction::ThreadDeleted,
         AuditAction::DataDeleted,
+        AuditAction::ShareCreated,
+        AuditAction::ShareRevoked,
         AuditAction::DataExported,
         AuditAction::DataErased,
     ];
@@ -65,6 +71,8 @@ impl AuditAction {
             AuditAction::CallRefused => "call_refused",
             AuditAction::ThreadDeleted => "thread_deleted",
             AuditAction::DataDeleted => "data_deleted",
+            AuditAction::ShareCreated => "share_created",
+            AuditAction::ShareRevoked => "share_revoked",
             AuditAction::DataExported => "data_exported",
             AuditAction::DataErased => "data_erased",
         }
@@ -82,9 +90,9 @@ pub struct AuditEntry {
     pub user_id: String,
     /// A word of [`AuditAction`]. A newer version of the service may have written another one.
     pub action: String,
-    /// The id of the key, the session, the user or the thread, or the path of what was deleted.
+    /// The id of the key, the session, the user, the thread or the share link, or the path of what was deleted.
     pub target: String,
-    /// The tool of a call, the scopes of a key, or how much an erasure removed.
+    /// The tool of a call, the scopes of a key, the thread of a share link, or how much an erasure removed.
     pub detail: Option<String>,
     /// An HMAC of the client's address: the same for the same address and secret.
     pub address: Option<String>,

@@ -27,16 +27,15 @@ mod share;
 mod tree;
 mod words;
 mod workflow;
+mod workspace;
 
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
 pub use command::{
-    ANONYMOUS, FOLDERS, Owner, ThreadCommand, ThreadEnvelope, Visitor, check_workspace, hex,
-    quota_object_name, workspaces_beside,
+    ANONYMOUS, FOLDERS, Owner, ThreadCommand, ThreadEnvelope, Visitor, hex, quota_object_name,
+    workspaces_beside,
 };
-#[cfg(feature = "openapi")]
-pub use command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
@@ -102,6 +101,9 @@ pub use workflow::{
     StepType, Stuck, Threshold, WorkflowDefinition, WorkflowDetail, WorkflowList, WorkflowNotify,
     WorkflowSession, WorkflowStep, WorkflowSummary, WorkflowVerifier, check_workflow_id,
 };
+pub use workspace::check_workspace;
+#[cfg(feature = "openapi")]
+pub use workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 
 #[cfg(test)]
 mod tests;

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::command::check_workspace;
-#[cfg(feature = "openapi")]
-use super::command::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::path;
 use super::words::{self, not_json, not_utf8};
+use super::workspace::check_workspace;
+#[cfg(feature = "openapi")]
+use super::workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::{ApiError, Content, ErrorCode, IfRunning};
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
