@@ -86,10 +86,8 @@ async fn marked(case: &Case) -> (String, String) {
         call("calculate", json!({ "expression": "6*7", "MARKargs": 1 }))
             .thinking("MARKreasoning")
             .saying("Let me see."),
-        calls([
-            ("write_file", json!({ "path": "MARKpath.md", "content": "MARKfile" })),
-            case.subtask("MARKtitle", "in"),
-        ]),
+        call("write_file", json!({ "path": "MARKpath.md", "content": "MARKfile" })),
+        calls([case.subtask("MARKtitle", "in")]),
         text("It is 42."),
     ];
     case.script("", steps).await;

@@ -69,7 +69,7 @@ async function shared(browser, width, options) {
     assert(words.includes("<b>raw</b>") && words.includes("const a = 42;"), words);
     assertEqual(await read.locator("[data-testid=shared] img").count(), 0, "images");
     assertEqual(await byId(read, "shared-call").count(), 0, "calls");
-    assert((await byId(read, "shared-user").innerText()).startsWith("What is it?"), "the question");
+    assert((await byId(read, "shared-user").innerText()).includes("What is it?"), "the question");
     const wide = await read.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert(wide <= 0, `${wide} px beside the window`);
     await clean(read, `the public page, ${width}`);
@@ -95,7 +95,8 @@ async function shared(browser, width, options) {
   });
 
   await check(`a revoked link opens nothing (${width})`, async () => {
-    await byId(page, "share-open").click();
+    // In a wide window the panel has stayed open beside the chat.
+    if (!(await byId(page, "shares").isVisible())) await byId(page, "share-open").click();
     await byId(page, "share").nth(1).waitFor();
     for (const left of [1, 0]) {
       await byId(page, "share-revoke").first().click();
