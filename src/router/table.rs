@@ -4,8 +4,6 @@
 use dialects::ai_sdk::ChatBody;
 use dialects::mcp::MessageBody;
 use dialects::openai::{CompletionBody, ResponseBody};
-#[cfg(feature = "shares")]
-use wire::protocol::NewShare;
 use wire::protocol::{
     AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
     StartSignIn, ThreadChange, ToolResult,
@@ -365,10 +363,8 @@ routes! {
     }
 
     feature "shares" => Shares(SharesRoute) {
-        /// Makes a share link: a read-only snapshot of the conversation, or of the path to a message, for everybody who has the
-        /// link. It has the texts; tool calls, reasoning, and images and files only where they are chosen. Nothing changes it.
-        /// Only this answer shows the token. A user has at most 100 links, with at most 20,000,000 bytes.
-        Post "/api/threads/{}/shares" => Share(id), Needs(Write), json::<NewShare>();
+        /// Makes a share link: a snapshot that nothing changes. Only this answer shows its token. A user has at most 100.
+        Post "/api/threads/{}/shares" => Share(id), Needs(Write), json::<wire::protocol::NewShare>();
         /// Lists the user's share links, newest first: those of a thread, or all.
         Get "/api/shares" => Shares, Needs(Read), Nothing;
         /// Revokes a share link. Its snapshot is deleted at once.

@@ -67,6 +67,10 @@ const DRIVES: u32 = 20;
 /// Carries on the work that no request waits for: the erasures of users, then the retention with what is left of the
 /// requests.
 pub async fn carry_on(env: &Env) {
+    #[cfg(feature = "shares")]
+    if let Err(error) = shares::expire(env).await {
+        console_error!("deleting share links whose time is over: {error}");
+    }
     let is_free = env.var("PROFILE").is_ok_and(|profile| profile.to_string() == "free");
     let mut has_failed = false;
     for _ in 0..if is_free { 1 } else { DRIVES } {
@@ -83,10 +87,6 @@ pub async fn carry_on(env: &Env) {
             Ok(false) => {}
             Err(error) => return console_error!("deleting what is too old: {error}"),
         }
-    }
-    #[cfg(feature = "shares")]
-    if let Err(error) = shares::expire(env).await {
-        console_error!("deleting share links whose time is over: {error}");
     }
 }
 

@@ -326,8 +326,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     for (sql, rows) in moves.statements()? {
         add(sql, rows);
     }
-    let gone = [DELETE_SHARES, DELETE_MESSAGES, BLANK_DETAILS, BLANK_ERRORS, DELETE_PLANS, DELETE_THREADS];
-    for sql in gone {
+    for sql in [DELETE_SHARES, DELETE_MESSAGES, BLANK_DETAILS, BLANK_ERRORS, DELETE_PLANS, DELETE_THREADS] {
         add(sql, json_rows(&deleted)?);
     }
     Ok(all)
