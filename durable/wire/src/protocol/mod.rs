@@ -16,6 +16,7 @@ mod instructions;
 mod key;
 mod knowledge;
 mod message;
+mod owner;
 mod part;
 mod path;
 mod plan;
@@ -32,10 +33,7 @@ mod workspace;
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
-pub use command::{
-    ANONYMOUS, FOLDERS, Owner, ThreadCommand, ThreadEnvelope, Visitor, hex, quota_object_name,
-    workspaces_beside,
-};
+pub use command::{ThreadCommand, ThreadEnvelope, Visitor};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };
@@ -74,6 +72,7 @@ pub use message::{
     MessageList, ReachedLimit, Role, SentContent, StandingApproval, StopNote, StoredMessage, Taken,
     ThreadDetail, ThreadList, ThreadSummary, TurnVersion, WorkspaceList,
 };
+pub use owner::{ANONYMOUS, FOLDERS, Owner, hex, quota_object_name, workspaces_beside};
 pub use part::{CUT_MARK, DETAIL_CHARS, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{
