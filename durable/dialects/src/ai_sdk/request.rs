@@ -80,10 +80,10 @@ impl Sent {
         if chat_id.is_empty() || chat_id.len() > MAX_CHAT_ID {
             return Err(ApiError::field("id", format!("an id has 1 to {MAX_CHAT_ID} bytes")));
         }
-        let anew = match members.text("trigger")?.as_deref() {
-            None | Some("submit-message") => false,
-            Some("regenerate-message") => true,
-            Some(_) => {
+        let anew = match (members.text("trigger")?.as_deref(), members.0.get("trigger")) {
+            (None, None) | (Some("submit-message"), _) => false,
+            (Some("regenerate-message"), _) => true,
+            _ => {
                 return Err(ApiError::field("trigger", "expected `submit-message` or `regenerate-message`"));
             }
         };

@@ -224,6 +224,10 @@ fn a_wrong_body_is_refused_by_its_member() {
         ("messages", json!([{"role": "user", "parts": []}]), "messages[0].id"),
         ("messages", json!([{"id": "u", "role": "robot", "parts": []}]), "messages[0].role"),
         ("trigger", json!("resume-stream"), "trigger"),
+        ("trigger", json!(null), "trigger"),
+        ("chat_context", json!({"kind": 7}), "chat_context.kind"),
+        ("tools", json!([{"name": 7}]), "tools[0].name"),
+        ("messages", json!([7]), "messages[0]"),
         ("workspace", json!("../x"), "workspace"),
     ] {
         let mut body = ok.clone();
