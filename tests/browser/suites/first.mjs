@@ -41,7 +41,7 @@ export async function demo(browser) {
 
   // Issue 23, 9
   await check("a model names the new chat, and the list shows it without a reload", async () => {
-    await byId(page, "thread-item").filter({ hasText: "Demo: What is 17 * 23," }).waitFor();
+    await byId(page, "thread-item").filter({ hasText: "Demo: What is 17 * 23?" }).waitFor();
   });
 
   await check("a card opens and shows arguments and result", async () => {
