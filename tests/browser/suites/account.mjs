@@ -77,7 +77,9 @@ export async function account(browser) {
     await status.filter({ hasText: "All your data is deleted." }).waitFor();
     await shot(page, "erased");
     await page.unroute("**/api/me/erasure*");
-    await Promise.all([page.waitForEvent("load"), byId(page, "anew").click()]);
+    // The prerendered page is there before its session.
+    const begun = page.waitForResponse((response) => new URL(response.url()).pathname === "/api/threads" && response.ok());
+    await Promise.all([begun, page.waitForEvent("load"), byId(page, "anew").click()]);
     await byId(page, "composer").waitFor();
     assertEqual(await byId(page, "thread-item").count(), 0, "chats in the list");
     assertEqual(await page.evaluate((id) => fetch(`/api/threads/${id}`).then(({ status }) => status), chat), 404, "the chat");
