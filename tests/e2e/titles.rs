@@ -5,8 +5,10 @@
 
 use espalier_test_support::case::first;
 use espalier_test_support::fake_llm::Record;
-use espalier_test_support::stored::{d1, d1_at, eventually};
+use espalier_test_support::stored::{change_object_at, d1, d1_at, eventually};
 use espalier_test_support::{Case, Value, env, json, new_id, text};
+use uuid::Uuid;
+use wire::protocol::Owner;
 
 use crate::clients::keyed_at;
 
@@ -155,6 +157,40 @@ async fn a_deletion_during_the_call_wins_and_the_call_is_told() {
     usage(&thread, 2).await;
     let threads: Vec<Value> = case.client.threads().await;
     assert_eq!(threads.iter().map(|thread| thread["id"].as_str()).collect::<Vec<_>>(), [Some(next.as_str())]);
+}
+
+// The rows that a kill during the call leaves behind: the alarm tells the lost call and makes the next one.
+#[tokio::test]
+async fn a_lost_call_is_told_and_made_once_more() {
+    let case = user().await;
+    let (thread, before) = answered(&case).await;
+    usage(&thread, 2).await;
+    let of_thread = format!("SELECT tenant, user_id FROM threads WHERE id = '{thread}'");
+    let of = d1_at(STATE, &of_thread).await.remove(0);
+    let (issuer, user) = of["user_id"].as_str().and_then(|id| id.split_once(':')).expect("a user");
+    let tenant = of["tenant"].as_str().expect("a tenant").to_owned();
+    let owner = Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() };
+    let object = owner.object_name(Uuid::try_parse(&thread).expect("an id"));
+    let turn = case.client.messages(&thread).await[0]["turn_id"].clone();
+    let call = json!({ "id": new_id(), "provider": "openai", "model": "fake-1", "profile": "primary" });
+    let wish =
+        json!({ "turn_id": turn, "context_type": "thread", "before": before, "tries": 1, "call": call });
+    let rows = format!(
+        "INSERT INTO title_wish (one, wish) VALUES (1, '{wish}'); INSERT INTO timers VALUES ('title', 1)"
+    );
+    change_object_at(STATE, &object, &rows).await;
+    case.script("title", [text("<title>Pruning pears</title>")]).await;
+    // The end of a turn sets the alarm by the state of the thread.
+    case.script("later", [text("Yes.")]).await;
+    case.chat_with(&json!({ "thread_id": thread, "content": case.said("Sure?", "later") })).await;
+    eventually("the title", || async { (title(&case, &thread).await == "Pruning pears").then_some(()) })
+        .await;
+    let chat = row("chat", "ok", (10, 5));
+    let named = row("thread_title", "ok", (10, 5));
+    let mut told = usage(&thread, 5).await;
+    told.sort_by_key(|row| (row["operation_type"].to_string(), row["outcome"].to_string()));
+    assert_eq!(told, [chat.clone(), chat, row("thread_title", "aborted", (0, 0)), named.clone(), named]);
+    assert_eq!(asked(&case).await.len(), 2);
 }
 
 // A turn without an answer names nothing; the first finished one does.
