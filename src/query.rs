@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use uuid::Uuid;
 use wire::protocol::{ApiError, line};
 
 const DEFAULT_LIMIT: u32 = 50;
@@ -41,8 +42,9 @@ pub fn receipt(query: &str) -> Option<Cow<'_, str>> {
 }
 
 /// The `thread_id` of a list that may have what belongs to one thread alone.
-pub fn thread(query: &str) -> Option<Cow<'_, str>> {
-    value(query, "thread_id")
+pub fn thread(query: &str) -> Result<Option<Uuid>, ApiError> {
+    let id = value(query, "thread_id").map(|id| Uuid::try_parse(&id)).transpose();
+    id.map_err(|_| ApiError::field("thread_id", "expected the id of a thread"))
 }
 
 /// Whether a list of messages has those of all `versions`, and not of the path alone.

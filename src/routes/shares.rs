@@ -42,7 +42,7 @@ pub async fn answer(
     match route {
         SharesRoute::Share { id } => create(call, caller.owner()?, id, body).await,
         SharesRoute::Shares => {
-            let thread = query::thread(call.query()).map(|id| canonical(&id));
+            let thread = query::thread(call.query())?.map(|id| id.to_string());
             let shares = D1Shares::new(&call.env, &caller.owner()?).list(thread.as_deref(), call.now).await;
             Ok(Reply::json(200, &ShareList { shares: shares.map_err(failed("listing share links"))? }).into())
         }

@@ -216,6 +216,7 @@ async fn links_are_listed_and_revoked_by_their_owner_alone() {
         assert_eq!(case.client.read(&of_thread(id)).await, json!({ "shares": [listed(&first)] }));
     }
     assert_eq!(case.client.read(&of_thread(&new_id())).await, json!({ "shares": [] }));
+    assert_problem(case.client.get(&of_thread("x")).await, 400, "invalid_request", Some("thread_id")).await;
     assert_eq!(stranger.read("/api/shares").await, json!({ "shares": [] }));
     assert_eq!(stranger.read(&of_thread(&here)).await, json!({ "shares": [] }));
 
