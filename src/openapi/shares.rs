@@ -33,6 +33,8 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
 }
 
 fn thread() -> Parameter {
-    let schema = json!({ "type": "string", "format": "uuid" });
+    // An empty value is the same as none.
+    let schema =
+        json!({ "type": "string", "pattern": "^([0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})?$" });
     Parameter::new("thread_id", "The thread whose links to list.", schema).such_as(json!(super::ID))
 }
