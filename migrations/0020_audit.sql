@@ -8,7 +8,7 @@ CREATE TABLE audit (
   created_at INTEGER NOT NULL,
   -- A UUID.
   id         TEXT    NOT NULL,
-  -- Who did it.
+  -- The user who did it.
   user_id    TEXT    NOT NULL,
   -- A word of the enum `AuditAction`.
   action     TEXT    NOT NULL,

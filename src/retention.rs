@@ -80,7 +80,7 @@ fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Opt
 }
 
 impl Retention {
-    /// Reads the variable `RETENTION`. Nothing is deleted where it is wrong; the error is for the operator.
+    /// Reads the variable `RETENTION`. Where it is wrong, no run begins; the error is for the operator.
     pub fn parse(json: Option<&str>) -> Result<Self, String> {
         let json = json.map(str::trim).filter(|json| !json.is_empty()).unwrap_or("{}");
         let given: Given = wire::json::from_str(json)
@@ -177,7 +177,7 @@ pub struct Run {
     pub failures: u32,
 }
 
-/// What a step deleted, and the key after which its part goes on; none where the part is over.
+/// The number of rows that a step deleted, and the key after which its part goes on; none where the part is over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Deleted {
     pub count: u64,

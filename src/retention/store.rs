@@ -21,7 +21,7 @@ pub const FORGET: &str = "DELETE FROM retention_runs WHERE started_at < ?1 AND e
 const IDLE: &str = "NOT EXISTS (SELECT 1 FROM threads t WHERE t.tenant = 'public' AND t.user_id = v.user_id AND t.updated_at > ?2) \
     AND NOT EXISTS (SELECT 1 FROM llm_usage u WHERE u.tenant = 'public' AND u.user_id = v.user_id AND u.id >= ?3)";
 
-/// Begins the erasure of visitors, at the time `?1` and in the stage `?4`. Nobody has its receipt.
+/// Begins the erasure of visitors, at the time `?1` and in the stage `?4`. Its receipt is given to nobody.
 fn begin_erasures(visitors: &str, and: &str) -> String {
     format!(
         "INSERT INTO erasures (tenant, user_id, receipt, started_at, stage, removed) \

@@ -252,7 +252,7 @@ routes! {
     Delete "/api/me/sessions/{}" => EndSignIn(sign_in), Needs(Write), Nothing;
     /// Sums the usage of the user's model calls by day, operation, model and context.
     Get "/api/usage" => Usage, Needs(Read), Nothing;
-    /// Returns a page of the tenant's audit log, newest first: who did what, and when. Nobody can change it.
+    /// Returns a page of the tenant's audit log, newest first: who did what, and when. Its entries cannot be changed.
     Get "/api/audit" => Audit, Needs(Admin), Nothing;
     /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.
     Get "/api/keys" => Keys, Needs(Admin), Nothing;

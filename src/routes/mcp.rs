@@ -47,7 +47,7 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
     }
 }
 
-/// What a request leads to.
+/// The work that a request leads to.
 enum Next {
     Answered(Answer),
     /// A request to a route of ours, and the answer that its answer becomes.

@@ -51,7 +51,7 @@ async fn keys_and_sessions_leave_entries_without_a_secret() {
     let session =
         signed_in.read("/api/me/sessions").await["sessions"][0]["id"].as_str().expect("an id").to_owned();
     signed_in.send("DELETE", "/api/session", "").await.expect(204).await;
-    // Nothing ends a second time.
+    // A session ends once.
     signed_in.send("DELETE", "/api/session", "").await.expect(204).await;
     for _ in 0..2 {
         admin().send("DELETE", &format!("/api/keys/{prefix}"), "").await.expect(204).await;

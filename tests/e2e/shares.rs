@@ -124,7 +124,7 @@ async fn a_snapshot_shows_what_was_chosen_and_nothing_else() {
     assert_eq!(shared, expected);
     let everything = shared.to_string();
     let ids = ["id", "turn_id"].map(|id| stored[1][id].as_str().expect("an id").to_owned());
-    for secret in ["MARK", &thread, &bare["id"].as_str().expect("an id"), &ids[0], &ids[1], "fake-1"] {
+    for secret in ["MARK", &thread, bare["id"].as_str().expect("an id"), &ids[0], &ids[1], "fake-1"] {
         assert!(!everything.contains(secret), "{secret}: {everything}");
     }
 

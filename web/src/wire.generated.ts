@@ -705,7 +705,7 @@ content_preview: string,
 bytes: number, };
 
 /**
- * The body of `POST /api/threads/{id}/shares`. What is not chosen is not in the snapshot.
+ * The body of `POST /api/threads/{id}/shares`. The snapshot has no more than is chosen.
  */
 export type NewShare = { 
 /**
@@ -1194,7 +1194,7 @@ export type AuditAction = "key_minted" | "key_revoked" | "signed_in" | "session_
  */
 export type AuditEntry = { id: string, created_at: number, 
 /**
- * Who did it.
+ * The user who did it.
  */
 user_id: string, 
 /**

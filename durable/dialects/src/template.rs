@@ -1,7 +1,7 @@
 //! Writes JSON by templates: the text as a client reads it, with a `$` for each value. A `serde_json::Value` of the same
 //! members would be several times the code, and an allocation for each name.
 
-/// What stands in place of a `$`.
+/// A value in place of a `$`.
 #[derive(Clone, Copy)]
 pub enum Hole<'a> {
     /// A text, in quotes and escaped.

@@ -16,7 +16,7 @@ use crate::problem::Failure;
 use crate::routes::credentials::Caller;
 use crate::routes::{chat, object, sessions};
 
-/// What `chat` asks of the thread's object, or an answer that needs none.
+/// The request of `chat` to the thread's object, or an answer that needs none.
 enum Asked {
     Of(Uuid, ThreadCommand),
     Answered(Answer),

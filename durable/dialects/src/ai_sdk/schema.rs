@@ -1,4 +1,4 @@
-//! The body for the API's description. Nothing reads it as a whole.
+//! The body for the API's description. The service reads it member by member (`request.rs`).
 
 use serde_json::{Map, Value};
 use wire::protocol::{BrowserContext, ChatContext, ClientTool, ModeProfile};
@@ -38,7 +38,7 @@ pub struct ChatBody {
     agents: Option<bool>,
 }
 
-/// What a client wants with its request.
+/// The client's reason for its request.
 #[derive(Default)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema, serde::Serialize))]
 #[cfg_attr(feature = "openapi", serde(rename_all = "kebab-case"))]

@@ -45,7 +45,7 @@ const OF_FORM: char = '/';
 /// The prefix of the ids of tasks.
 const TASK: &str = "task";
 
-/// Who serves, as JSON.
+/// The name and the version of the server, as JSON.
 const SERVER: &str =
     concat!(r#"{"name":"espalier","title":"Espalier","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 

@@ -25,7 +25,7 @@ const RESPONSE: &str = "resp";
 const CALL: &str = "call";
 const QUESTION: &str = "mcpr";
 
-/// The end of the id of an answer in the background. Nothing else keeps that it is one, and later readers are told it.
+/// The end of the id of an answer in the background: later readers have the id alone, and are told so too.
 const BACKGROUND: &str = "b";
 
 /// The place of an answer, by its id, and whether it is one in the background.

@@ -226,7 +226,7 @@ impl Responses {
 
 /// The member of an event that is the whole answer.
 const RESPONSE_MEMBER: &str = r#""response":$"#;
-/// Nothing went wrong, and nothing is missing.
+/// Without an error, and complete.
 const WHOLE: (&[u8], &[u8]) = (b"null", b"null");
 
 impl Form for Responses {

@@ -51,7 +51,7 @@ pub fn digest(token: &str) -> Option<String> {
     is_token.then(|| hex(&Sha256::digest(token.as_bytes())))
 }
 
-/// Nobody has this link, or it has ended: the answer does not tell which.
+/// There is no such link, or it has ended: the answer does not tell which.
 pub fn not_found() -> ApiError {
     ApiError::new(ErrorCode::ShareNotFound, "there is no such share link, or it has ended")
 }

@@ -39,7 +39,7 @@ pub struct World {
     pub replies: RefCell<Vec<Vec<Item>>>,
     /// The requests that the models were asked.
     pub asked: RefCell<Vec<ModelRequest>>,
-    /// What happens while the models are asked.
+    /// An event while the models are asked.
     pub meanwhile: Cell<Option<fn(&World)>>,
     /// Whether the time for a call is over at once.
     pub is_late: Cell<bool>,

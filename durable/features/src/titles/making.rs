@@ -66,7 +66,7 @@ fn end(naming: &dyn Naming, call: &Call, said: Option<Said>) -> Result<(), Title
     naming.write(Change { wish: again.then_some((&wish, RETRY_MS)), told, title })
 }
 
-/// What came of a call.
+/// The outcome of a call.
 struct Said {
     title: Option<String>,
     /// The call failed, and the next one may not.
@@ -76,7 +76,7 @@ struct Said {
     spent: Spent,
 }
 
-/// What was heard of a call until it ended.
+/// The part of a reply that has come.
 #[derive(Default)]
 struct Hearing {
     /// The place of the model that is asked.

@@ -28,7 +28,7 @@ pub struct Change<'a> {
 
 /// A thread whose title a model makes.
 pub trait Naming {
-    /// What the thread wishes; none where it wishes no title, or is deleted.
+    /// The thread's wish; none where it wishes no title, or is deleted.
     fn wish(&self) -> Result<Option<Wish>, TitleError>;
     /// The thread's title now; none where it is deleted.
     fn title(&self) -> Result<Option<String>, TitleError>;

@@ -1,4 +1,4 @@
-//! What a thread keeps while it wishes a title: one row, written with the turn's end and gone with the title. Pure.
+//! The row of a thread that wishes a title: written with the turn's end and gone with the title. Pure.
 
 use serde::{Deserialize, Serialize};
 

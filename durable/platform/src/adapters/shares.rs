@@ -13,7 +13,7 @@ use wire::protocol::{ApiError, ErrorCode, Owner, Role, Shown};
 const MESSAGES: usize = 50;
 
 impl Thread {
-    /// A snapshot of the path, or of the path to a message. Nothing is awaited, so no other request changes the path
+    /// A snapshot of the path, or of the path to a message. It awaits no other work, so no other request changes the path
     /// meanwhile.
     pub fn snapshot(
         self: &Rc<Self>,

@@ -1,5 +1,5 @@
 //! Titles on the platform. The transaction of a turn's end writes the thread's wish for a title, with a timer. The run's last
-//! act makes the title; the alarm does it where that memory is lost. Nothing waits for it.
+//! act makes the title; the alarm does it where that memory is lost. No reader waits for it.
 
 use std::rc::Rc;
 

@@ -86,7 +86,7 @@ impl AuditAction {
 pub struct AuditEntry {
     pub id: String,
     pub created_at: u64,
-    /// Who did it.
+    /// The user who did it.
     pub user_id: String,
     /// A word of [`AuditAction`]. A newer version of the service may have written another one.
     pub action: String,

@@ -16,7 +16,7 @@ pub const MAX_SNAPSHOT_BYTES: usize = 1_900_000;
 /// The longest time of a link that ends by itself, in days.
 pub const MAX_SHARE_DAYS: u32 = 365;
 
-/// The body of `POST /api/threads/{id}/shares`. What is not chosen is not in the snapshot.
+/// The body of `POST /api/threads/{id}/shares`. The snapshot has no more than is chosen.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(test, ts(optional_fields))]
