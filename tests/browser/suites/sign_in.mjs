@@ -113,6 +113,25 @@ export async function signIn(browser) {
     await dialog.waitFor({ state: "detached" });
   });
 
+  await check("an admin reads the audit log in the settings, and others have no such section", async () => {
+    const logs = (where) => where.getByRole("button", { name: "Who did what here" });
+    await byId(page, "settings").click();
+    await byId(page, "settings-dialog").getByRole("button", { name: "Where you are signed in" }).waitFor();
+    assertEqual(await logs(page).count(), 0, "for Ada");
+    await page.keyboard.press("Escape");
+    await byId(page, "settings-dialog").waitFor({ state: "detached" });
+    const { key, prefix } = await operator("POST", "/api/keys", { name: "Admin", scopes: ["read", "write", "admin"] });
+    const admins = await visit(browser, base, {}, asked);
+    await enter(admins.page, key);
+    await chatIs(admins.page);
+    await byId(admins.page, "settings").click();
+    await logs(admins.page).click();
+    const entry = byId(admins.page, "audit-entry").filter({ hasText: prefix }).filter({ hasText: "Made a key" });
+    await entry.getByText("read write admin").waitFor();
+    await clean(admins.page, "the audit log");
+    await admins.context.close();
+  });
+
   await check("signing out clears every tab, and a copy of the cookie opens no session", async () => {
     const other = await context.newPage();
     await other.goto(page.url());

@@ -12,6 +12,7 @@ import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES } from ".
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
+import { AuditSetting } from "./AuditSetting";
 import { CloseIcon } from "./Icons";
 import { SessionsSetting } from "./SessionsSetting";
 import { UsageSetting } from "./UsageSetting";
@@ -66,6 +67,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         <ApprovalsSetting />
         <SessionsSetting />
         <UsageSetting />
+        <AuditSetting />
         <AccountSetting />
         <Keys />
         {health?.version && (

@@ -1,5 +1,7 @@
 // The texts of the settings and of the usage in them. The first screen does not need them.
 
+import type { AuditAction } from "../wire.generated";
+
 export const settings = {
   close: "Close the settings",
   theme: "Theme",
@@ -33,6 +35,33 @@ export const sessionWords = {
   endQuestion: "Sign this browser out?",
   endOthers: "Sign out everywhere else",
   endOthersQuestion: "Sign all other browsers out?",
+};
+
+// A newer service may write other words, which are shown as they are.
+const ACTIONS: Record<AuditAction, string> = {
+  key_minted: "Made a key",
+  key_revoked: "Revoked a key",
+  signed_in: "Signed in",
+  session_ended: "Ended a session",
+  sessions_ended: "Ended all other sessions",
+  approval_granted: "Allowed a call",
+  approval_denied: "Refused a call",
+  call_refused: "A rule refused a call",
+  thread_deleted: "Deleted a chat",
+  data_deleted: "Deleted data",
+  data_exported: "Took an export",
+  data_erased: "All data was erased",
+  share_created: "Made a share link",
+  share_revoked: "Ended a share link",
+};
+
+export const auditWords = {
+  title: "Audit log",
+  open: "Who did what here",
+  none: "No entries yet.",
+  by: (user: string, ago: string) => `${user}, ${ago}`,
+  about: (target: string, detail: string) => `${target} (${detail})`,
+  actions: ACTIONS as Partial<Record<string, string>>,
 };
 
 export const usage = {
