@@ -71,12 +71,13 @@ pub fn first(record: &Record, replayed: &[Entry], end: Option<&TurnEnd>) -> Opti
     })
 }
 
-/// A fact without its times, in JSON.
+/// A fact without its times, and without marks that older records lack, in JSON.
 fn told(fact: &Fact) -> String {
     let mut fact = fact.clone();
     match &mut fact {
         Fact::ModelEnded { duration_ms, first_byte_ms, .. } => (*duration_ms, *first_byte_ms) = (0, None),
-        Fact::ToolEnded(end) => end.duration_ms = 0,
+        // The content says that a call was refused. Records of before the audit log have no mark beside it.
+        Fact::ToolEnded(end) => (end.duration_ms, end.refused) = (0, false),
         Fact::Waiting { since, until, limit, .. } => {
             (*since, *until) = (0, 0);
             if let Some(limit) = limit.as_mut().filter(|limit| limit.reason == BudgetReason::WallClock) {
