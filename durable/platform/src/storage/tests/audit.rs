@@ -39,7 +39,7 @@ fn refused_calls_are_deeds_up_to_a_number() {
     assert_eq!(row[6], "shell");
     // A model may write any text in the place of a name.
     let detail = |name: &str| told_by(name, 1).unwrap()[0][6].take();
-    assert_eq!(detail(&"n".repeat(64)), "n".repeat(64));
+    assert_eq!(detail(&"n".repeat(64)), "[redacted]", "a name, and as long as a secret");
     for text in ["", "the user is ill", &"n".repeat(65)] {
         assert_eq!(detail(text), Value::Null, "{text}");
     }
