@@ -21,7 +21,7 @@ pub enum Access {
     /// Anybody may ask from an origin that may use a cookie (`origin`): the answer sets or ends a session.
     KnownOrigin,
     /// A credential with this scope may ask. An ambient one (`Authority::Ambient`) also needs a known origin, unless the
-    /// route only reads: CORS keeps the answer from other sites.
+    /// route only reads (`Row::needs_known_origin`).
     Needs(Scope),
     /// A credential with this scope may ask, from a known origin or from no page, whatever the credential: a server of MCP
     /// refuses a page that was made to ask it.

@@ -93,7 +93,7 @@ impl Contract {
         let contract =
             contract.refuses(&[ErrorCode::UriTooLong, ErrorCode::HeadersTooLarge, ErrorCode::Internal]);
         let contract = contract.refuses(refusals_of_access(access)).refuses(refusals_of_body(body));
-        let contract = match access.needs_known_origin() {
+        let contract = match row.needs_known_origin() {
             true => contract.refuses(&[ErrorCode::ForbiddenOrigin]),
             false => contract,
         };

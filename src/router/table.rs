@@ -59,6 +59,13 @@ impl Row {
         self.method == Method::Post && takes_none && self.access.needs_known_origin()
     }
 
+    /// Whether an ambient credential needs a known origin here. A route that only reads needs none, whatever its scope: a
+    /// browser sends no `Origin` with a GET to the page's own origin, and CORS keeps the answer from other sites.
+    pub fn needs_known_origin(&self) -> bool {
+        let only_reads = self.method == Method::Get && matches!(self.access, Needs(_));
+        !only_reads && self.access.needs_known_origin()
+    }
+
     /// Whether it changes data of the caller.
     pub fn writes(&self) -> bool {
         self.method != Method::Get && matches!(self.access, Needs(Write))

@@ -78,7 +78,7 @@ pub async fn admit(call: &Call, row: &Row) -> Result<Caller, Failure> {
     let is_ambient =
         verified.as_ref().is_none_or(|verified| verified.principal.authority == Authority::Ambient);
     let always = matches!(row.access, Access::NeedsAtOrigin(_));
-    if row.access.needs_known_origin() && (is_ambient || always) {
+    if row.needs_known_origin() && (is_ambient || always) {
         call.provenance().may_change_state(&call.settings.allowed_origins)?;
         if row.refuses_forms() && call.has_body() {
             body::require_json(call.header("content-type").as_deref())?;
