@@ -31,7 +31,13 @@ function Log() {
   const now = Date.now();
   return (
     <div className="setting-list" data-testid="audit">
-      <PagedList list={audit} label={words.open} none={words.none} row={(entry) => <Entry key={entry.id} entry={entry} now={now} />} />
+      <PagedList
+        list={audit}
+        label={words.open}
+        none={words.none}
+        plain
+        row={(entry) => <Entry key={entry.id} entry={entry} now={now} />}
+      />
     </div>
   );
 }

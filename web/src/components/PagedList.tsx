@@ -13,15 +13,17 @@ interface Props<T extends { id: string }> {
   /** Stands below the rows. */
   note?: ReactNode;
   more?: string;
+  /** Its rows have nothing to press: the list itself takes the focus, so that the keys scroll it. */
+  plain?: boolean;
   row: (item: T) => ReactNode;
 }
 
-export function PagedList<T extends { id: string }>({ list, label, none, note, more = en.common.showMore, row }: Props<T>) {
+export function PagedList<T extends { id: string }>({ list, label, none, note, more = en.common.showMore, plain = false, row }: Props<T>) {
   const { phase, items, nextCursor, problem } = useStore(list.store);
   return (
     <>
       <Problem words={problem} onRetry={phase === "failed" ? () => void list.load() : null} />
-      <ul aria-label={label} aria-busy={phase === "loading"}>
+      <ul aria-label={label} aria-busy={phase === "loading"} tabIndex={plain ? 0 : undefined}>
         {items.map(row)}
       </ul>
       <p className="side-note" role="status">
