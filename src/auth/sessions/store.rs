@@ -6,7 +6,7 @@ use wire::protocol::{Owner, SessionSummary};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env, Result};
 
-use super::visitor_hash;
+use super::{RENEW_VISITOR, visitor_hash};
 use crate::audit::Deed;
 use crate::audit::store::{Where, row_where};
 use crate::auth::api_key;
@@ -142,11 +142,12 @@ pub async fn keep_visitor(env: &Env, session: &AnonymousSession, agent: &str, no
     batch(env, vec![over(env, now)?, insert]).await.map(drop)
 }
 
-/// Writes down that a visitor's cookie is renewed, where the session has a row.
+/// Writes down that a visitor's cookie is renewed, where the session has a row or the visitor has threads.
 pub async fn renew_visitor(env: &Env, session: &AnonymousSession, now: u64) -> Result<()> {
-    const QUERY: &str = "UPDATE sessions SET seen_at = ?2, expires_at = ?3 WHERE hash = ?1";
-    let values = [text(&visitor_hash(&session.user.to_string())), number(now), number(session.expires_at)];
-    database(env)?.prepare(QUERY).bind(&values)?.run().await.map(drop)
+    let owner = session.principal().owner;
+    let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
+    let values = [hash, number(now), number(session.expires_at), user];
+    database(env)?.prepare(RENEW_VISITOR).bind(&values)?.run().await.map(drop)
 }
 
 /// Ends a visitor's session. The row stays until the last cookie that may be out there is over: one that was renewed now.
