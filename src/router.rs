@@ -1,9 +1,11 @@
 //! Finds the route of a request in the table (`router/table.rs`).
 
+mod row;
 mod table;
 
 use std::fmt::Write;
 
+pub use row::{Method, Row};
 #[cfg(feature = "files")]
 pub use table::FilesRoute;
 #[cfg(feature = "instructions")]
@@ -18,7 +20,7 @@ pub use table::RecordsRoute;
 pub use table::SharesRoute;
 #[cfg(feature = "workflows")]
 pub use table::WorkflowsRoute;
-pub use table::{Method, Route, Row, TABLE};
+pub use table::{Route, TABLE};
 
 /// Where the routes of OpenAI's clients are. Their errors have a form of their own.
 pub const OPENAI: &str = "/v1/";
