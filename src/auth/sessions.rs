@@ -21,13 +21,6 @@ pub const MAX_AGENT_CHARS: usize = 40;
 /// The visitors whose rows an isolate remembers, 64 bytes each. One that it forgot costs a statement that changes nothing.
 const MAX_KEPT: usize = 1_000;
 
-/// Renews a visitor's session with the digest `?1` at the time `?2` until `?3`. A visitor of before the rows has threads and
-/// no row: this makes one, so that the retention knows that they (`?4`) were here.
-pub const RENEW_VISITOR: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, seen_at, expires_at) \
-    SELECT ?1, '', ?4, ?2, ?2, ?3 WHERE EXISTS (SELECT 1 FROM sessions WHERE hash = ?1) \
-    OR EXISTS (SELECT 1 FROM threads WHERE tenant = 'public' AND user_id = ?4) \
-    ON CONFLICT (hash) DO UPDATE SET seen_at = excluded.seen_at, expires_at = excluded.expires_at";
-
 /// The digest, in hexadecimal, under which a visitor's session has its row.
 pub fn visitor_hash(user: &str) -> String {
     hex(&Sha256::new().chain_update("espalier visitor\0").chain_update(user).finalize())

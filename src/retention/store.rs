@@ -77,7 +77,7 @@ pub fn visitors_with_threads() -> String {
 }
 
 /// Begins the erasures of visitors whose sessions have no rows: `?5` is a list of `[user id, digest]`. The renewal of a cookie
-/// gives such a visitor a row (`auth::sessions`). Runs that are as old as the limit show that this was so all the time, and
+/// gives such a visitor a row ([`RENEW_VISITOR`]). Runs that are as old as the limit show that this was so all the time, and
 /// until then a visitor without a row may still be one who comes.
 pub fn erase_visitors_without_row() -> String {
     begin_erasures(
@@ -86,6 +86,13 @@ pub fn erase_visitors_without_row() -> String {
         AND EXISTS (SELECT 1 FROM retention_runs r WHERE r.started_at <= ?2)",
     )
 }
+
+/// Renews a visitor's session with the digest `?1` at the time `?2` until `?3`. A visitor of before the rows has threads and
+/// no row: this makes one, so that the retention knows that they (`?4`) were here.
+pub const RENEW_VISITOR: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, seen_at, expires_at) \
+    SELECT ?1, '', ?4, ?2, ?2, ?3 WHERE EXISTS (SELECT 1 FROM sessions WHERE hash = ?1) \
+    OR EXISTS (SELECT 1 FROM threads WHERE tenant = 'public' AND user_id = ?4) \
+    ON CONFLICT (hash) DO UPDATE SET seen_at = excluded.seen_at, expires_at = excluded.expires_at";
 
 /// The threads after a key (`?1` to `?3`) that had no message after `?4`; and with `last`, the end of a full page.
 pub fn idle_threads() -> String {

@@ -6,11 +6,12 @@ use wire::protocol::{Owner, SessionSummary};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env, Result};
 
-use super::{RENEW_VISITOR, visitor_hash};
+use super::visitor_hash;
 use crate::audit::Deed;
 use crate::audit::store::{Where, row_where};
 use crate::auth::api_key;
 use crate::auth::session::{self, AnonymousSession};
+use crate::retention::store::RENEW_VISITOR;
 
 /// The sessions of a user (`?1`, `?2`): those of their keys, or those that an identity provider's answers opened.
 pub fn of_owner(owner: &Owner) -> &'static str {

@@ -1,6 +1,4 @@
-use super::{
-    ID_CHARS, Kept, MAX_AGENT_CHARS, MAX_KEPT, RENEW_VISITOR, id_of, is_id, short_agent, visitor_hash,
-};
+use super::{ID_CHARS, Kept, MAX_AGENT_CHARS, MAX_KEPT, id_of, is_id, short_agent, visitor_hash};
 
 #[test]
 fn a_visitor_has_one_row() {
@@ -82,30 +80,4 @@ fn the_oldest_known_row_makes_room() {
     kept.remove("one more");
     assert!(kept.insert("one more"));
     assert_eq!(kept.0.len(), MAX_KEPT);
-}
-
-// Issue 23, 1
-#[test]
-fn a_renewal_gives_a_visitor_with_threads_a_row_and_no_other() {
-    let database = crate::account::kinds::tests::migrated();
-    let renew = |name: &str, now: i64| {
-        let user = format!("anonymous:{name}");
-        database.execute(RENEW_VISITOR, (visitor_hash(name), now, now + 30, user)).unwrap()
-    };
-    let row = |name: &str| {
-        let query = "SELECT seen_at || ' ' || expires_at FROM sessions WHERE hash = ?1";
-        database.query_row(query, [visitor_hash(name)], |row| row.get::<_, String>(0)).ok()
-    };
-    assert_eq!((renew("ada", 1), row("ada")), (0, None), "a visit alone stores nothing");
-    let thread = "INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at) \
-        VALUES ('public', 'anonymous:ada', 't', '', 1, 1)";
-    database.execute(thread, []).unwrap();
-    assert_eq!((renew("ada", 2), row("ada")), (1, Some("2 32".to_owned())));
-    database.execute("DELETE FROM threads", []).unwrap();
-    assert_eq!(
-        (renew("ada", 3), row("ada")),
-        (1, Some("3 33".to_owned())),
-        "the row is renewed without threads"
-    );
-    assert_eq!(renew("bob", 3), 0);
 }
