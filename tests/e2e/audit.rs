@@ -1,7 +1,8 @@
 //! The audit log of a tenant: who did what, and when. `GET /api/audit` is for its admins, and nothing changes an entry.
 
+use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::{Client, Value, env, json, new_id, stored};
+use espalier_test_support::{Case, Client, Step, Value, call, env, json, new_id, stored, text};
 
 fn with_key(key: &Value) -> Client {
     Client::nobody_at(&env("ESPALIER_URL"))
@@ -37,6 +38,16 @@ async fn entries(targets: &[&str]) -> Vec<Value> {
 
 fn told(entries: &[Value]) -> Vec<Value> {
     entries.iter().map(|entry| json!([entry["action"], entry["user_id"], entry["detail"]])).collect()
+}
+
+/// A thread of this user, with one turn that begins so.
+async fn chatted(user: &str, step: Step) -> (Case, String) {
+    let key = mint(user, &["read", "write"]).await["key"].take();
+    let case = Case::of(with_key(&key));
+    case.script("", [step, text("That is all.")]).await;
+    let events = case.chat("Hello").await;
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    (case, thread)
 }
 
 #[tokio::test]
@@ -79,12 +90,7 @@ async fn keys_and_sessions_leave_entries_without_a_secret() {
 #[tokio::test]
 async fn share_links_leave_entries_with_ids_alone() {
     let user = new_id();
-    let key = mint(&user, &["read", "write"]).await["key"].take();
-    let case = espalier_test_support::Case::of(with_key(&key));
-    case.script("", [espalier_test_support::text("Hi.")]).await;
-    let events = case.chat("Hello").await;
-    let thread =
-        events.iter().find(|event| event.kind == "session").expect("a session").text("thread_id").to_owned();
+    let (case, thread) = chatted(&user, text("Hi.")).await;
     let path = format!("/api/threads/{thread}/shares");
     let share = case.client.post(&path, &json!({})).await.expect(201).await.json().await;
     let id = share["id"].as_str().expect("an id");
@@ -102,12 +108,7 @@ async fn share_links_leave_entries_with_ids_alone() {
 #[tokio::test]
 async fn a_deleted_thread_leaves_an_entry_and_no_text() {
     let user = new_id();
-    let key = mint(&user, &["read", "write"]).await["key"].take();
-    let case = espalier_test_support::Case::of(with_key(&key));
-    case.script("", [espalier_test_support::text("Hi.")]).await;
-    let events = case.chat("Hello").await;
-    let thread =
-        events.iter().find(|event| event.kind == "session").expect("a session").text("thread_id").to_owned();
+    let (case, thread) = chatted(&user, text("Hi.")).await;
     case.client.send("DELETE", &format!("/api/threads/{thread}"), "").await.expect(204).await;
     let found = stored::eventually("the log has the deletion", || async {
         let found = entries(&[&thread]).await;
@@ -123,13 +124,8 @@ async fn a_deleted_thread_leaves_an_entry_and_no_text() {
 #[tokio::test]
 async fn a_refused_call_leaves_an_entry() {
     let user = new_id();
-    let key = mint(&user, &["read", "write"]).await["key"].take();
-    let case = espalier_test_support::Case::of(with_key(&key));
-    let call = espalier_test_support::call("write_secrets", json!({ "name": "x" }));
-    case.script("", [call, espalier_test_support::text("I may not.")]).await;
-    let events = case.chat("Hello").await;
-    let thread =
-        events.iter().find(|event| event.kind == "session").expect("a session").text("thread_id").to_owned();
+    let refused = call("write_secrets", json!({ "name": "x" }));
+    let (_, thread) = chatted(&user, refused).await;
     let found = stored::eventually("the log has the refusal", || async {
         let found = entries(&[&thread]).await;
         (!found.is_empty()).then_some(found)

@@ -155,7 +155,7 @@ fn a_thread_gets_its_title_and_the_call_its_row() {
         outcome: "ok".to_owned(),
     };
     assert_eq!(told.record, expected);
-    // Nothing is left to do.
+    // The wish is over: another run makes no call.
     run(&world).unwrap();
     assert_eq!(world.asked.borrow().len(), 1);
 }
