@@ -90,6 +90,8 @@ async fn a_task_is_cancelled() {
     case.script("", [deltas(["It is ", "42."]).waiting(&barrier, 1)]).await;
     let created = result(&case.client, &tasks(), "tools/call", chat(&case, "What is it?")).await;
     let task = json!({ "taskId": created["taskId"] });
+    // A turn that is cancelled before it asks its model makes no call at all.
+    case.llm.wait(&case.marker(""), 1).await;
     result(&case.client, &tasks(), "tasks/cancel", task.clone()).await;
     let ended = result(&case.client, &tasks(), "tasks/get", task).await;
     assert_eq!((&ended["status"], &ended["result"]), (&json!("cancelled"), &Value::Null));
