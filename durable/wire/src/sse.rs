@@ -85,6 +85,19 @@ impl SseDecoder {
         bytes: &[u8],
         mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        let mut failed = None;
+        self.read(bytes, &mut |event| match on_event(event) {
+            Ok(()) => true,
+            Err(error) => {
+                failed = Some(error);
+                false
+            }
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// The same for all callers, whose errors differ: `on_event` says whether the reading goes on.
+    fn read(&mut self, bytes: &[u8], on_event: &mut dyn FnMut(SseEvent<'_>) -> bool) -> Result<(), SseError> {
         let mut rest = self.skip_bom(bytes);
         if self.after_cr && !rest.is_empty() {
             self.after_cr = false;
@@ -97,7 +110,11 @@ impl SseDecoder {
             rest = self.skip_line_end(tail);
             if self.line.is_empty() {
                 match self.parse(line)? {
-                    Line::Blank => self.dispatch(borrowed.take(), &mut on_event)?,
+                    Line::Blank => {
+                        if !self.dispatch(borrowed.take(), on_event) {
+                            return Ok(());
+                        }
+                    }
                     Line::Data(value) if borrowed.is_none() && !self.has_data => borrowed = Some(value),
                     Line::Data(value) => {
                         self.keep(borrowed.take())?;
@@ -126,7 +143,7 @@ impl SseDecoder {
         self.keep(borrowed)?;
         self.line.extend_from_slice(rest);
         if self.line.len() > self.limit {
-            return Err(SseError::TooLarge.into());
+            return Err(SseError::TooLarge);
         }
         Ok(())
     }
@@ -195,19 +212,15 @@ impl SseDecoder {
         if self.data.len() > self.limit { Err(SseError::TooLarge) } else { Ok(()) }
     }
 
-    /// A blank line: the open event, if it has data, is complete.
-    fn dispatch<E>(
-        &mut self,
-        borrowed: Option<&[u8]>,
-        on_event: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// A blank line: the open event, if it has data, is complete. False: the reading ends.
+    fn dispatch(&mut self, borrowed: Option<&[u8]>, on_event: &mut dyn FnMut(SseEvent<'_>) -> bool) -> bool {
         self.closed_id.clone_from(&self.last_id);
         let data = match borrowed {
             Some(value) => Some(value),
             None if self.has_data => Some(self.data.as_slice()),
             None => None,
         };
-        let outcome = match data {
+        let goes_on = match data {
             // Line ends are ASCII, so decoding a value alone replaces the same bytes as decoding the whole stream.
             Some(bytes) => match std::str::from_utf8(bytes) {
                 Ok(data) => on_event(SseEvent { event: &self.event, data, last_id: &self.last_id }),
@@ -216,12 +229,12 @@ impl SseDecoder {
                     on_event(SseEvent { event: &self.event, data: &data, last_id: &self.last_id })
                 }
             },
-            None => Ok(()),
+            None => true,
         };
         self.data.clear();
         self.has_data = false;
         self.event.clear();
-        outcome
+        goes_on
     }
 }
 
