@@ -56,29 +56,29 @@ pub enum Health {
 
 impl Health {
     /// Judges a configuration.
-    pub fn of(settings: &Settings, bindings: Bindings, var: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn of(settings: &Settings, bindings: Bindings, var: &dyn Fn(&str) -> Option<String>) -> Self {
         let mut problems = settings.problems(bindings.db);
         if !bindings.threads {
             problems.push("The Durable Object binding THREADS is missing.".to_owned());
         }
-        problems.extend(limits::from_env(&var, ContextProfile::of(None)).err());
-        problems.extend(limits::kept_turns(&var).err());
-        problems.extend(limits::summaries(&var).err());
-        let agents = limits::agents(&var);
+        problems.extend(limits::from_env(var, ContextProfile::of(None)).err());
+        problems.extend(limits::kept_turns(var).err());
+        problems.extend(limits::summaries(var).err());
+        let agents = limits::agents(var);
         problems.extend(agents.as_ref().err().cloned());
         // The key that replaces a missing secret matters to nobody here.
-        let tokens = Tokens::from_env(&var, [0; 32]);
+        let tokens = Tokens::from_env(var, [0; 32]);
         problems.extend(tokens.as_ref().err().cloned());
-        problems.extend(limits::tool_rules(&var).err());
-        problems.extend(limits::hooks(&var).err());
+        problems.extend(limits::tool_rules(var).err());
+        problems.extend(limits::hooks(var).err());
         problems.extend(Retention::parse(var("RETENTION").as_deref()).err());
-        problems.extend(ToolUsers::from_env(&var).err());
+        problems.extend(ToolUsers::from_env(var).err());
         problems.extend(features::problems(&features::Configuration {
-            var: &var,
+            var,
             can_embed: bindings.ai && bindings.vectors,
         }));
-        let shares = features::shares_are_offered(&var);
-        let quotas = Quotas::from_env(&var);
+        let shares = features::shares_are_offered(var);
+        let quotas = Quotas::from_env(var);
         match &quotas {
             Ok(quotas) if !quotas.is_empty() && !bindings.quota => {
                 problems
@@ -87,7 +87,7 @@ impl Health {
             Ok(_) => {}
             Err(problem) => problems.push(problem.clone()),
         }
-        let titles = features::names_threads(&var);
+        let titles = features::names_threads(var);
         let configuration = Configuration::from_env(var);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
         if quotas.is_ok_and(|quotas| quotas.limits_money())
@@ -138,7 +138,11 @@ mod tests {
     fn health(vars: &[(&str, &str)], threads: bool, db: bool) -> Health {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Health::of(&Settings::read(var), Bindings { threads, db, quota: db, ai: false, vectors: false }, var)
+        Health::of(
+            &Settings::read(&var),
+            Bindings { threads, db, quota: db, ai: false, vectors: false },
+            &var,
+        )
     }
 
     #[test]
@@ -277,7 +281,7 @@ mod tests {
                 _ => None,
             };
             let bindings = Bindings { threads: true, db: true, quota: true, ai, vectors };
-            Health::of(&Settings::read(var), bindings, var).status()
+            Health::of(&Settings::read(&var), bindings, &var).status()
         };
         let model = "@cf/baai/bge-m3";
         assert_eq!([health("", false, false), health(model, true, true)], [200, 200]);
@@ -318,9 +322,9 @@ mod tests {
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
         let health = |ai| {
             Health::of(
-                &Settings::read(var),
+                &Settings::read(&var),
                 Bindings { threads: true, db: true, quota: true, ai, vectors: false },
-                var,
+                &var,
             )
         };
         assert!(matches!(health(true), Health::Ok { provider, .. } if provider == "workers-ai"));

@@ -28,7 +28,7 @@ impl<'a> ModelList<'a> {
 
 /// Reads the configuration of these variables, with the binding AI or without. `/api/health` tells the operator its
 /// problems.
-pub fn configuration(var: impl Fn(&str) -> Option<String>, ai: bool) -> Result<Configuration, ApiError> {
+pub fn configuration(var: &dyn Fn(&str) -> Option<String>, ai: bool) -> Result<Configuration, ApiError> {
     Configuration::from_env(var).and_then(|configuration| configuration.bound(ai)).map_err(|_| {
         ApiError::new(ErrorCode::Misconfigured, "the models are not configured: see GET /api/health")
     })
@@ -43,7 +43,7 @@ mod tests {
     fn list(vars: &[(&str, &str)]) -> Result<Value, ApiError> {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Ok(serde_json::to_value(ModelList::of(&configuration(var, false)?)).unwrap())
+        Ok(serde_json::to_value(ModelList::of(&configuration(&var, false)?)).unwrap())
     }
 
     #[test]

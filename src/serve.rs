@@ -91,7 +91,7 @@ fn note(call: &Call, failure: &Failure) {
 
 fn settings(env: &Env) -> Rc<Settings> {
     SETTINGS
-        .with(|settings| Rc::clone(settings.get_or_init(|| Rc::new(Settings::read(|name| var(env, name))))))
+        .with(|settings| Rc::clone(settings.get_or_init(|| Rc::new(Settings::read(&|name| var(env, name))))))
 }
 
 fn options(call: &Call, allow: String) -> Reply {

@@ -33,7 +33,7 @@ pub enum Anonymous {
 
 impl Settings {
     /// Reads it from the environment. A missing or malformed variable closes the service, and never opens it.
-    pub fn read(var: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn read(var: &dyn Fn(&str) -> Option<String>) -> Self {
         let anonymous = match var("AUTH_ANONYMOUS").as_deref() {
             Some("true") => SessionSecrets::from_secrets(&var("SESSION_SECRET").unwrap_or_default())
                 .map_or(Anonymous::NoSecret, |secrets| Anonymous::On(Box::new(secrets))),
@@ -44,8 +44,8 @@ impl Settings {
             None | Some("") => Ok(Vec::new()),
             Some(json) => Issuer::parse_all(json),
         };
-        let providers = Providers::from_env(&var, &issuers);
-        let turn_states = TurnStates::from_env(&var);
+        let providers = Providers::from_env(var, &issuers);
+        let turn_states = TurnStates::from_env(var);
         let address_marks = AddressMarks::from_env(var);
         Settings { anonymous, issuers, providers, allowed_origins, turn_states, address_marks }
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::{Anonymous, Settings};
 
     fn settings(anonymous: Option<&str>, secret: Option<&str>, jwt: Option<&str>) -> Settings {
-        Settings::read(|name| match name {
+        Settings::read(&|name| match name {
             "AUTH_ANONYMOUS" => anonymous.map(str::to_owned),
             "SESSION_SECRET" => secret.map(str::to_owned),
             "JWT" => jwt.map(str::to_owned),
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn identity_providers_need_a_database_and_a_secret() {
         let read = |secret: bool| {
-            Settings::read(|name| match name {
+            Settings::read(&|name| match name {
                 "OIDC" => Some(r#"[{"id":"a","label":"A","issuer":"https://a","client_id":"c"}]"#.to_owned()),
                 "SESSION_SECRET" if secret => Some("s".repeat(32)),
                 _ => None,

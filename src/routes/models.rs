@@ -9,6 +9,6 @@ use crate::reply::Reply;
 
 /// The models that this deployment offers.
 pub fn list(call: &Call) -> Result<Answer, Failure> {
-    let configuration = configuration(|name| var(&call.env, name), is_bound(&call.env, AI))?;
+    let configuration = configuration(&|name| var(&call.env, name), is_bound(&call.env, AI))?;
     Ok(Reply::json(200, &ModelList::of(&configuration)).into())
 }

@@ -23,7 +23,7 @@ const MAX_THREAD: usize = 1_024;
 
 /// `GET /v1/models`: what a request may name as its model.
 pub fn models(call: &Call) -> Result<Answer, Failure> {
-    let configuration = configuration(|name| var(&call.env, name), is_bound(&call.env, AI))?;
+    let configuration = configuration(&|name| var(&call.env, name), is_bound(&call.env, AI))?;
     let list = ModelList::of(&configuration);
     let roles = list.roles.keys().map(|role| (*role).to_owned());
     let ids = ["espalier".to_owned()]
