@@ -197,7 +197,7 @@ mod tests {
             ("starting_after=x", Err("starting_after")),
             ("stream=1", Err("stream")),
         ] {
-            let found = response(query).map_err(|error| error.field.unwrap_or_default());
+            let found = response(query).map_err(|error| error.field.clone().unwrap_or_default());
             assert_eq!(found, expected.map_err(str::to_owned), "{query}");
         }
     }
@@ -221,7 +221,7 @@ mod tests {
             ("", Some("3, 4"), Err("Last-Event-ID")),
         ];
         for (query, header, expected) in table {
-            let found = after(query, header).map_err(|error| error.field.unwrap_or_default());
+            let found = after(query, header).map_err(|error| error.field.clone().unwrap_or_default());
             assert_eq!(found, expected.map_err(str::to_owned), "{query} {header:?}");
         }
     }

@@ -5,15 +5,16 @@ use engine::toolbelt::client;
 use percent_encoding::percent_decode_str;
 use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
 
-use super::{chat, object, sessions};
-use crate::call::{Answer, Call};
+use super::chat;
+use super::foreign::Asked;
+use crate::call::Call;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 
 const DIALECT: Dialect = Dialect::AiSdk;
 
 /// `POST /api/ai-sdk/chat`: a message, a message in place of another one, or answers to calls.
-pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
+pub fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> {
     let Sent { chat_id, wants } = Sent::parse(body)?;
     let thread_id = owner.dialect_thread(&DIALECT, &chat_id);
     let command = match wants {
@@ -33,15 +34,15 @@ pub async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fail
             ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted }
         }
     };
-    sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    Ok(Asked::of(ThreadEnvelope { owner, thread_id, command }))
 }
 
 /// A command to the thread of a chat that a path names.
-pub async fn ask(call: &Call, owner: Owner, chat: &str, command: ThreadCommand) -> Result<Answer, Failure> {
+pub fn ask(owner: Owner, chat: &str, command: ThreadCommand) -> Result<Asked, ApiError> {
     let none = || ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id");
     let chat = percent_decode_str(chat).decode_utf8().ok().filter(|chat| chat.len() <= MAX_CHAT_ID);
     let thread_id = owner.dialect_thread(&DIALECT, &chat.ok_or_else(none)?);
-    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    Ok(Asked::of(ThreadEnvelope { owner, thread_id, command }))
 }
 
 /// `GET /api/ai-sdk/chat/{chat}/stream`: the running turn from its start.
@@ -52,6 +53,5 @@ pub fn replay() -> ThreadCommand {
 
 /// The refusal of a tool, with the member's name in this body.
 fn of_tools(error: ApiError) -> ApiError {
-    let field = error.field.map(|field| field.replacen("client_tools", "tools", 1));
-    ApiError { field, ..error }
+    error.renamed("client_tools", "tools")
 }

@@ -21,7 +21,7 @@ pub async fn check(call: &Call) -> Result<(), ApiError> {
         Ok(outcome) if outcome.success => Ok(()),
         Ok(_) => {
             let refusal = ApiError::new(ErrorCode::RateLimited, "this address sent too many requests");
-            Err(ApiError { retry_after_s: Some(PERIOD_S), ..refusal })
+            Err(refusal.retry_after(PERIOD_S))
         }
         Err(error) => {
             console_error!("the rate limiter: {error}");

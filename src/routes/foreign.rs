@@ -1,51 +1,77 @@
-//! Answers to clients of other services, whose errors have a form of their own.
+//! Clients of other services: their requests to a thread's object, and their errors, which have a form of their own.
 
 use serde_json::Value;
+use wire::protocol::{ThreadCommand, ThreadEnvelope};
 use worker::web_sys::Response;
 
-use super::object;
-use crate::call::Answer;
+use super::{object, sessions};
+use crate::call::{Answer, Call};
+use crate::problem::Failure;
 use crate::reply::Reply;
 
-/// The headers of a problem that are kept.
-const KEPT: [&str; 1] = ["retry-after"];
+/// A request of such a client: a command to its thread's object, which answers in the client's form.
+pub struct Asked {
+    pub envelope: ThreadEnvelope,
+    /// The members of the body that the service ignores.
+    pub ignored: Vec<String>,
+}
 
-/// Makes the body of an error of a problem and its status.
-pub type Form = fn(u16, &Value) -> Value;
+impl Asked {
+    pub fn of(envelope: ThreadEnvelope) -> Self {
+        Asked { envelope, ignored: Vec::new() }
+    }
+}
+
+/// Asks the thread's object.
+pub async fn ask(call: &Call, Asked { envelope, ignored }: Asked) -> Result<Answer, Failure> {
+    let response = match envelope.command {
+        ThreadCommand::Chat { .. } => sessions::begin_turn(call, &envelope).await?,
+        _ => object::ask(&call.env, &envelope).await?,
+    };
+    Ok(match ignored.is_empty() {
+        true => Answer::Object(response),
+        false => Answer::Warned(response, format!("299 espalier \"ignored: {}\"", ignored.join(", "))),
+    })
+}
+
+/// The header of a problem that is kept.
+const KEPT: &str = "retry-after";
+
+/// Makes the body of an error of a problem and its status, as JSON.
+pub type Form = fn(u16, &Value) -> Vec<u8>;
 
 /// An answer with its problem in the client's form.
 pub async fn told(answer: Answer, form: Form) -> Answer {
-    match answer {
-        Answer::Object(response) | Answer::Warned(response, _) if is_problem(&response) => {
-            let headers = response.headers();
-            let kept = KEPT.into_iter().filter_map(|name| Some((name, headers.get(name).ok().flatten()?)));
-            let headers = kept.collect();
-            let problem = object::read::<Value>(&response).await.unwrap_or_default();
-            Answer::Ours(error(response.status(), &problem, headers, form))
+    let (status, body, mut headers) = match answer {
+        Answer::Object(response) | Answer::Warned(response, _)
+            if header(&response, "content-type").as_deref() == Some(PROBLEM) =>
+        {
+            let body = object::text(&response).await.into_bytes();
+            let kept = header(&response, KEPT).map(|value| (KEPT, value));
+            (response.status(), body, Vec::from_iter(kept))
         }
-        Answer::Ours(reply) if is_problem_reply(&reply) => {
-            let problem = reply.body.as_deref().map(wire::json::from_slice::<Value>);
-            let problem = problem.and_then(Result::ok).unwrap_or_default();
-            Answer::Ours(error(reply.status, &problem, reply.headers, form))
+        Answer::Ours(Reply { status, headers, body: Some(body) }) if is_problem(&headers) => {
+            (status, body, headers)
         }
-        answer => answer,
+        answer => return answer,
+    };
+    let problem: Value = wire::json::from_slice(&body).unwrap_or_default();
+    let body = form(status, &problem);
+    for (name, value) in &mut headers {
+        if *name == "content-type" {
+            *value = "application/json".to_owned();
+        }
     }
+    Answer::Ours(Reply { status, headers, body: Some(body) })
 }
 
 /// The media type of problems.
 const PROBLEM: &str = "application/problem+json";
 
-fn is_problem(response: &Response) -> bool {
-    response.headers().get("content-type").ok().flatten().is_some_and(|kind| kind == PROBLEM)
+fn is_problem(headers: &[(&'static str, String)]) -> bool {
+    headers.iter().any(|(name, value)| *name == "content-type" && value == PROBLEM)
 }
 
-fn is_problem_reply(reply: &Reply) -> bool {
-    reply.headers.iter().any(|(name, value)| *name == "content-type" && value == PROBLEM)
-}
-
-/// The reply that a problem is to these clients.
-fn error(status: u16, problem: &Value, headers: Vec<(&'static str, String)>, form: Form) -> Reply {
-    let mut reply = Reply::json(status, &form(status, problem));
-    reply.headers.extend(headers.into_iter().filter(|(name, _)| *name != "content-type"));
-    reply
+fn header(response: &Response, name: &str) -> Option<String> {
+    response.headers().get(name).ok().flatten()
 }

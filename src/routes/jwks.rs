@@ -72,7 +72,7 @@ pub async fn signed_by(issuer: &Issuer, token: &Token<'_>, now: u64) -> Result<b
         Lookup::Fetch | Lookup::Unavailable => {
             let detail = "could not fetch the keys of the token's issuer; try again in a moment";
             let error = ApiError::new(ErrorCode::IssuerUnavailable, detail);
-            Err(ApiError { retry_after_s: Some(RETRY_AFTER_S), ..error }.into())
+            Err(error.retry_after(RETRY_AFTER_S).into())
         }
     }
 }

@@ -6,7 +6,6 @@ mod fixtures;
 mod turns;
 
 use dialects::mcp::{self, CHAT, Message, Planned, Request};
-use dialects::object;
 use serde_json::{Map, Value};
 use wire::protocol::{ApiError, ErrorCode};
 
@@ -25,7 +24,7 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
         Ok(Message::Notification) => {
             return Ok(Reply { status: 202, headers: Vec::new(), body: None }.into());
         }
-        Err(refusal) => return Ok(Reply::json(refusal.status, &refusal.body).into()),
+        Err(refusal) => return Ok(json(refusal.status, refusal.body)),
     };
     #[cfg(feature = "fixtures")]
     {
@@ -65,44 +64,48 @@ fn next(caller: &Caller, request: &Request) -> Result<Next, Failure> {
         ("initialize", false) => {
             mcp::initialized(request.params.get("protocolVersion").unwrap_or(&Value::Null))
         }
-        ("ping", false) => object! {},
+        ("ping", false) => mcp::complete(false, b""),
         ("tools/list", _) => {
             let mut tools = mcp::tools();
             tools.retain(|tool| is_offered(caller, member(tool, "name")));
-            mcp::list(is_modern, object! { "tools": tools })
+            mcp::list(is_modern, &mcp::listed("tools", &tools))
         }
         ("tools/call", _) => return tool(caller, request),
         ("resources/list", _) => return Ok(resources(request)),
         ("resources/templates/list", _) => {
-            mcp::list(is_modern, object! { "resourceTemplates": mcp::templates() })
+            mcp::list(is_modern, &mcp::listed("resourceTemplates", &mcp::templates()))
         }
         ("resources/read", _) => return Ok(resource(request)),
         ("tasks/get" | "tasks/update" | "tasks/cancel", true) => return Ok(Next::Task),
         (method, _) => {
             let status = if is_modern { 404 } else { 200 };
             let told = format!("there is no method {method}");
-            let refused = error(request, status, mcp::METHOD_NOT_FOUND, &told, Value::Null);
+            let refused = error(request, status, mcp::METHOD_NOT_FOUND, &told, b"");
             return Ok(Next::Answered(refused));
         }
     };
-    Ok(Next::Answered(result(request, answered)))
+    Ok(Next::Answered(result(request, &answered)))
 }
 
-fn result(request: &Request, result: Value) -> Answer {
-    Reply::json(200, &mcp::response(&request.id, result)).into()
+fn result(request: &Request, result: &[u8]) -> Answer {
+    json(200, mcp::response(&request.id.to_string(), result))
 }
 
-fn error(request: &Request, status: u16, code: i64, message: &str, data: Value) -> Answer {
-    Reply::json(status, &mcp::error(&request.id, code, message, data)).into()
+fn error(request: &Request, status: u16, code: i64, message: &str, data: &[u8]) -> Answer {
+    json(status, mcp::error(&request.id.to_string(), code, message, data))
+}
+
+fn json(status: u16, body: Vec<u8>) -> Answer {
+    Reply::bytes(status, "application/json", body).into()
 }
 
 fn invalid(request: &Request, message: &str) -> Answer {
-    error(request, 200, mcp::INVALID_PARAMS, message, Value::Null)
+    error(request, 200, mcp::INVALID_PARAMS, message, b"")
 }
 
-/// A result of a tool, in the form of the client's revision.
-fn complete(request: &Request, told: Value) -> Answer {
-    result(request, mcp::complete(request.is_modern(), told))
+/// A result of these members, in the form of the client's revision.
+fn complete(request: &Request, members: &[u8]) -> Answer {
+    result(request, &mcp::complete(request.is_modern(), members))
 }
 
 /// Whether this build has the tool, and the credential the scope that it needs.
@@ -142,18 +145,18 @@ fn tool(caller: &Caller, request: &Request) -> Result<Next, Failure> {
         None => Next::Answered(invalid(request, &format!("there is no tool {name}"))),
         Some(Err(why)) => {
             let refusal = refused(&ApiError::new(ErrorCode::InvalidRequest, why));
-            Next::Answered(complete(request, refusal))
+            Next::Answered(complete(request, &refusal))
         }
         Some(Ok(planned)) => Next::Ask(planned, |request, Told { status, media_type, body }| {
             let arguments = request.params.get("arguments").unwrap_or(&Value::Null);
             let uri = format!("file:///{}", member(arguments, "path"));
-            complete(request, mcp::tool_result(status, &media_type, &body, &uri))
+            complete(request, &mcp::tool_result(status, &media_type, &body, &uri))
         }),
     })
 }
 
-/// The result of a tool that a refusal is.
-fn refused(error: &ApiError) -> Value {
+/// The members of the result of a tool that a refusal is.
+fn refused(error: &ApiError) -> Vec<u8> {
     let problem = serde_json::to_vec(&error.problem()).unwrap_or_default();
     mcp::tool_result(error.code.status(), "application/problem+json", &problem, "")
 }
@@ -214,7 +217,7 @@ fn resources(request: &Request) -> Next {
         Some(Ok(planned)) => Next::Ask(planned, |request, Told { status, body, .. }| {
             let list: Value = wire::json::from_slice(&body).unwrap_or_default();
             match status {
-                200 => result(request, mcp::data(request.is_modern(), mcp::threads(&list))),
+                200 => result(request, &mcp::data(request.is_modern(), &mcp::threads(&list))),
                 _ => invalid(request, member(&list, "detail")),
             }
         }),
@@ -232,13 +235,13 @@ fn resource(request: &Request) -> Next {
         let uri = member_of(request, "uri");
         match status {
             200 => {
-                let contents = object! { "contents": vec![mcp::contents(uri, &media_type, &body)] };
-                result(request, mcp::data(request.is_modern(), contents))
+                let members = mcp::contents_of(uri, &media_type, &body);
+                result(request, &mcp::data(request.is_modern(), &members))
             }
             400..500 => no_resource(request),
             _ => {
                 let told = "the resource cannot be read now";
-                error(request, 200, mcp::INTERNAL, told, object! { "uri": uri })
+                error(request, 200, mcp::INTERNAL, told, &mcp::of_resource(uri))
             }
         }
     })
@@ -246,8 +249,8 @@ fn resource(request: &Request) -> Next {
 
 fn no_resource(request: &Request) -> Answer {
     let code = if request.is_modern() { mcp::INVALID_PARAMS } else { mcp::RESOURCE_NOT_FOUND };
-    let data = object! { "uri": member_of(request, "uri") };
-    error(request, 200, code, "there is no resource with this address", data)
+    let data = mcp::of_resource(member_of(request, "uri"));
+    error(request, 200, code, "there is no resource with this address", &data)
 }
 
 /// `GET /.well-known/oauth-protected-resource`: the issuers whose tokens come as `Authorization: Bearer`.
@@ -258,11 +261,7 @@ pub fn protected_resource(call: &Call) -> Result<Answer, Failure> {
         let none = "this deployment takes API keys: no issuer of tokens is configured";
         return Err(ApiError::new(ErrorCode::RouteNotFound, none).into());
     }
-    let told = object! {
-        "resource": format!("{origin}{}", router::MCP), "resource_name": "Espalier",
-        "authorization_servers": servers, "bearer_methods_supported": vec!["header"],
-    };
-    Ok(Reply::json(200, &told).into())
+    Ok(json(200, mcp::protected_resource(&format!("{origin}{}", router::MCP), &servers)))
 }
 
 fn authorization_servers(call: &Call) -> Vec<&str> {
@@ -273,14 +272,14 @@ fn authorization_servers(call: &Call) -> Vec<&str> {
 
 /// An answer of `/mcp`, with its problem as the protocol has errors. A refused credential tells where tokens come from.
 pub async fn told_to(call: &Call, answer: Answer) -> Answer {
-    let form = |status: u16, problem: &Value| {
+    let form: foreign::Form = |status, problem| {
         let code = match status {
             400 | 415 => mcp::INVALID_REQUEST,
             500.. => mcp::INTERNAL,
             _ => mcp::REFUSED,
         };
         let detail = member(problem, "detail");
-        mcp::error(&Value::Null, code, detail, problem.clone())
+        mcp::error(mcp::NO_ID, code, detail, problem.to_string().as_bytes())
     };
     let mut answer = foreign::told(answer, form).await;
     if let Answer::Ours(reply) = &mut answer

@@ -123,6 +123,7 @@ fn answering<'a>(
     route: Route<'a>,
 ) -> Result<Answering<'a>, Failure> {
     let ask = |owner, id, command| threads::ask(call, owner, id, command).boxed_local();
+    let speak = |asked| foreign::ask(call, asked).boxed_local();
     Ok(match route {
         Route::Health => ready(Ok(health::report(call))).boxed_local(),
         Route::OpenApi => openapi::description(call).boxed_local(),
@@ -131,26 +132,16 @@ fn answering<'a>(
         Route::EndOfSignIn { provider } => oidc::callback(call, provider).boxed_local(),
         Route::SignOut => session::sign_out(call).boxed_local(),
         Route::Chat => chat::start(call, caller.owner()?, body).boxed_local(),
-        Route::AiSdkChat => ai_sdk::chat(call, caller.owner()?, body).boxed_local(),
-        Route::AiSdkStream { chat } => {
-            ai_sdk::ask(call, caller.owner()?, chat, ai_sdk::replay()).boxed_local()
-        }
-        Route::AiSdkCancel { chat } => {
-            ai_sdk::ask(call, caller.owner()?, chat, ThreadCommand::Cancel).boxed_local()
-        }
+        Route::AiSdkChat => speak(ai_sdk::chat(call, caller.owner()?, body)?),
+        Route::AiSdkStream { chat } => speak(ai_sdk::ask(caller.owner()?, chat, ai_sdk::replay())?),
+        Route::AiSdkCancel { chat } => speak(ai_sdk::ask(caller.owner()?, chat, ThreadCommand::Cancel)?),
         Route::OpenAiModels => ready(openai::models(call)).boxed_local(),
         Route::ChatCompletion => {
-            openai::create(call, caller.owner()?, body, OpenAiApi::ChatCompletions).boxed_local()
+            speak(openai::create(call, caller.owner()?, body, OpenAiApi::ChatCompletions)?)
         }
-        Route::CreateResponse => {
-            openai::create(call, caller.owner()?, body, OpenAiApi::Responses).boxed_local()
-        }
-        Route::Response { response } => {
-            openai::response(call, caller.owner()?, response, false).boxed_local()
-        }
-        Route::CancelResponse { response } => {
-            openai::response(call, caller.owner()?, response, true).boxed_local()
-        }
+        Route::CreateResponse => speak(openai::create(call, caller.owner()?, body, OpenAiApi::Responses)?),
+        Route::Response { response } => speak(openai::response(call, caller.owner()?, response, false)?),
+        Route::CancelResponse { response } => speak(openai::response(call, caller.owner()?, response, true)?),
         Route::Mcp => mcp::answer(call, caller, body).boxed_local(),
         Route::ProtectedResource | Route::ProtectedMcp => ready(mcp::protected_resource(call)).boxed_local(),
         Route::Models => ready(models::list(call)).boxed_local(),

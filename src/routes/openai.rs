@@ -2,13 +2,14 @@
 
 use dialects::openai::{self, Sent, Wants};
 use engine::toolbelt::client;
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 use wire::protocol::{
     AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
 };
 
-use super::{chat, object, sessions};
+use super::chat;
+use super::foreign::Asked;
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::models::{ModelList, configuration};
@@ -25,18 +26,19 @@ const MAX_THREAD: usize = 1_024;
 pub fn models(call: &Call) -> Result<Answer, Failure> {
     let configuration = configuration(&|name| var(&call.env, name), is_bound(&call.env, AI))?;
     let list = ModelList::of(&configuration);
-    let roles = list.roles.keys().map(|role| (*role).to_owned());
-    let ids = ["espalier".to_owned()]
-        .into_iter()
-        .chain(roles)
-        .chain(list.models.iter().map(|model| model.id.clone()));
-    let model = |id: String| json!({ "id": id, "object": "model", "created": 0, "owned_by": "espalier" });
-    let data: Vec<_> = ids.map(model).collect();
-    Ok(Reply::json(200, &json!({ "object": "list", "data": data })).into())
+    let mut models = openai::Models::default();
+    models.add("espalier");
+    for role in list.roles.keys() {
+        models.add(role);
+    }
+    for model in &list.models {
+        models.add(&model.id);
+    }
+    Ok(Reply::bytes(200, "application/json", models.list()).into())
 }
 
 /// `POST /v1/chat/completions`, `POST /v1/responses`: a message, or answers to calls.
-pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Answer, Failure> {
+pub fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
     let Sent { thread, wants, how, ignored } = Sent::parse(body, api)?;
     let dialect = Dialect::OpenAi(how);
     let (thread_id, command) = match wants {
@@ -71,15 +73,11 @@ pub async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> R
             (thread_id, command)
         }
     };
-    let response = sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await?;
-    Ok(match ignored.is_empty() {
-        true => Answer::Object(response),
-        false => Answer::Warned(response, format!("299 espalier \"ignored: {}\"", ignored.join(", "))),
-    })
+    Ok(Asked { envelope: ThreadEnvelope { owner, thread_id, command }, ignored })
 }
 
 /// `GET /v1/responses/{id}` and `POST /v1/responses/{id}/cancel`: an answer as it is now, or its events.
-pub async fn response(call: &Call, owner: Owner, id: &str, stop: bool) -> Result<Answer, Failure> {
+pub fn response(call: &Call, owner: Owner, id: &str, stop: bool) -> Result<Asked, ApiError> {
     let (place, background) = openai::response(id)?;
     let (is_stream, after) = query::response(call.query())?;
     let form = if is_stream && !stop { AnswerForm::Stream } else { AnswerForm::Now };
@@ -87,8 +85,7 @@ pub async fn response(call: &Call, owner: Owner, id: &str, stop: bool) -> Result
     let dialect = Dialect::OpenAi(OpenAi { api, form, usage: false, background, segment, after });
     let (turn_id, read, answers) = (Some(place.turn.to_string()), Some(0), Vec::new());
     let command = ThreadCommand::Speak { dialect, answers, turn_id, read, stop, address: None };
-    let envelope = ThreadEnvelope { owner, thread_id: place.thread, command };
-    object::ask(&call.env, &envelope).await.map(Answer::Object)
+    Ok(Asked::of(ThreadEnvelope { owner, thread_id: place.thread, command }))
 }
 
 /// The thread that a header names.
@@ -105,12 +102,11 @@ fn named(call: &Call) -> Result<Option<String>, ApiError> {
 
 /// The refusal of a tool, with the member's name in this body.
 fn of_tools(error: ApiError) -> ApiError {
-    let field = error.field.map(|field| field.replacen("client_tools", "tools", 1));
-    ApiError { field, ..error }
+    error.renamed("client_tools", "tools")
 }
 
 /// The error that a problem is to these clients.
-pub fn error(status: u16, problem: &Value) -> Value {
+pub fn error(status: u16, problem: &Value) -> Vec<u8> {
     let member = |name: &str| problem.get(name).and_then(Value::as_str);
     let (code, detail) = (member("code").unwrap_or_default(), member("detail").unwrap_or_default());
     openai::error(status, code, detail, member("field"))

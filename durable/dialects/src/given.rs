@@ -39,9 +39,26 @@ pub struct Newest<'a> {
 
 impl<'a> Newest<'a> {
     /// The messages, the newest one first.
-    pub fn back(&self) -> impl Iterator<Item = (usize, &'a RawValue)> + Clone {
-        let places = (0..self.count).rev();
-        places.zip(self.messages.iter().rev().copied())
+    pub fn back(&self) -> Back<'_, 'a> {
+        Back { list: self, passed: 0 }
+    }
+}
+
+/// The messages of a list, the newest one first.
+#[derive(Clone)]
+pub struct Back<'l, 'a> {
+    list: &'l Newest<'a>,
+    passed: usize,
+}
+
+impl<'a> Iterator for Back<'_, 'a> {
+    type Item = (usize, &'a RawValue);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Newest { messages, count } = self.list;
+        self.passed += 1;
+        let message = messages.get(messages.len().checked_sub(self.passed)?)?;
+        Some((count - self.passed, message))
     }
 }
 
@@ -128,15 +145,14 @@ impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
     }
 }
 
-/// The conversation before a message: a question and an answer in turn. `earlier`: its messages from the end, each whether
-/// the user said it, and its text.
+/// The conversation before a message: a question and an answer in turn. `earlier` gives its messages from the end, each
+/// whether the user said it, and its text.
 pub fn history(
-    earlier: impl Iterator<Item = Result<(bool, String), ApiError>>,
+    earlier: &mut dyn FnMut() -> Result<Option<(bool, String)>, ApiError>,
 ) -> Result<Vec<String>, ApiError> {
     // Neighbours of one author are one message.
     let (mut texts, mut chars) = (Vec::<(bool, String)>::new(), 0);
-    for message in earlier {
-        let (is_user, words) = message?;
+    while let Some((is_user, words)) = earlier()? {
         chars += words.chars().count();
         if chars > MAX_IMPORTED {
             break;
@@ -151,10 +167,24 @@ pub fn history(
     if texts.last().is_some_and(|(is_user, _)| !is_user) {
         texts.pop();
     }
-    let answered = texts.into_iter().skip_while(|(is_user, _)| *is_user);
-    let mut texts: Vec<String> = answered.map(|(_, text)| text).collect();
-    texts.reverse();
-    Ok(texts)
+    let unanswered = usize::from(texts.first().is_some_and(|(is_user, _)| *is_user));
+    let mut conversation = Vec::new();
+    while texts.len() > unanswered {
+        conversation.extend(texts.pop().map(|(_, text)| text));
+    }
+    Ok(conversation)
+}
+
+/// The texts of a message, with a blank line between two.
+#[derive(Default)]
+pub struct Words(pub String);
+
+impl Words {
+    pub fn add(&mut self, text: Option<&str>) {
+        let Some(text) = text else { return };
+        self.0.push_str(if self.0.is_empty() { "" } else { "\n\n" });
+        self.0.push_str(text);
+    }
 }
 
 /// A member that is a text.
@@ -179,32 +209,4 @@ pub fn named(name: &str) -> Result<String, &'static str> {
 /// A member; null where there is none.
 pub fn at<'a>(json: &'a Value, name: &str) -> &'a Value {
     json.get(name).unwrap_or(&Value::Null)
-}
-
-/// An object of these members. `json!` would be several times the code.
-pub fn of_members(members: Vec<(&str, Value)>) -> Value {
-    let mut object = Map::new();
-    for (name, value) in members {
-        object.insert(name.to_owned(), value);
-    }
-    Value::Object(object)
-}
-
-/// An object as JSON is written, of anything that is a `Value`.
-#[macro_export]
-macro_rules! object {
-    ($($name:tt: $value:expr),* $(,)?) => {
-        $crate::of_members(vec![$(($name, serde_json::Value::from($value))),*])
-    };
-}
-pub(crate) use object;
-
-/// The object with members of another one.
-pub fn with(mut json: Value, more: Value) -> Value {
-    if let (Some(members), Value::Object(more)) = (json.as_object_mut(), more) {
-        for (name, value) in more {
-            members.insert(name, value);
-        }
-    }
-    json
 }

@@ -15,8 +15,8 @@ pub mod openai;
 mod recorded;
 mod template;
 
-pub use crate::given::of_members;
-use serde::Deserialize;
+use crate::template::Hole::{Number, Text};
+use crate::template::filled;
 use serde::de::Error;
 use serde_json::{Value, json};
 use wire::protocol::{AnswerForm, BudgetReason, Dialect, Event, Numbered, Place, Seq};
@@ -80,9 +80,11 @@ const RAISE_LIMIT: &str = "raise_limit";
 
 /// The arguments of [`RAISE_LIMIT`].
 fn raised(reason: BudgetReason, limit: u64, observed: u64, raised_to: u64, grants_left: u32) -> Value {
-    object! {
-        "reason": json!(reason), "limit": limit, "observed": observed, "raisedTo": raised_to, "grantsLeft": grants_left,
-    }
+    let reason = json!(reason);
+    let (reason, left) = (Text(reason.as_str().unwrap_or_default()), Number(grants_left.into()));
+    let members = r#"{"reason":$,"limit":$,"observed":$,"raisedTo":$,"grantsLeft":$}"#;
+    let arguments = filled(members, &[reason, Number(limit), Number(observed), Number(raised_to), left]);
+    wire::json::from_slice(&arguments).unwrap_or_default()
 }
 
 /// Whether an event belongs to the root, whose text is the answer's.
@@ -126,7 +128,7 @@ impl Translation {
                 *turn_id = turn_of(data)?;
             }
             // The frame has the number and the kind, so the JSON is read once.
-            let seq = last_id.parse().map_err(serde_json::Error::custom)?;
+            let seq = last_id.parse().map_err(|_| serde_json::Error::custom("an event without a number"))?;
             let event = Event::variant(event, data)?;
             Ok::<_, Broken>(encoder.encode(
                 &Numbered { seq, turn_id: turn_id.clone(), event },
@@ -164,9 +166,6 @@ impl Translation {
 
 /// The turn of an event.
 fn turn_of(data: &str) -> serde_json::Result<String> {
-    #[derive(Deserialize)]
-    struct Of {
-        turn_id: String,
-    }
-    wire::json::from_str(data).map(|Of { turn_id }| turn_id)
+    let members: given::Members<'_> = wire::json::from_str(data)?;
+    members.needed("turn_id").map_err(|_| serde_json::Error::custom("an event without a turn"))
 }

@@ -11,6 +11,10 @@ pub enum Hole<'a> {
     Json(&'a [u8]),
 }
 
+impl Hole<'_> {
+    pub const NULL: Self = Hole::Json(b"null");
+}
+
 /// Appends the template with a value in place of each `$`.
 pub fn fill(template: &str, holes: &[Hole<'_>], out: &mut Vec<u8>) {
     let mut pieces = template.split('$');
@@ -30,6 +34,11 @@ pub fn filled(template: &str, holes: &[Hole<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     fill(template, holes, &mut out);
     out
+}
+
+/// Appends a comma, unless the list is empty.
+pub fn separate(list: &mut Vec<u8>) {
+    list.extend_from_slice(if list.is_empty() { b"" } else { b"," });
 }
 
 /// Appends a text in quotes. Only quotes, backslashes and control characters must be escaped (RFC 8259, section 7).

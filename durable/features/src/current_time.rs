@@ -4,8 +4,7 @@ use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 use serde::Deserialize;
 use serde_json::json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use wire::time::rfc3339;
 
 use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
@@ -45,7 +44,5 @@ impl Tool for CurrentTime {
 
 fn format(now_ms: u64) -> Result<String, ToolError> {
     let unusable = || ToolError("the clock has no usable time".to_owned());
-    let seconds = i64::try_from(now_ms / 1000).map_err(|_| unusable())?;
-    let now = OffsetDateTime::from_unix_timestamp(seconds).map_err(|_| unusable())?;
-    now.format(&Rfc3339).map_err(|_| unusable())
+    rfc3339(now_ms).ok_or_else(unusable)
 }

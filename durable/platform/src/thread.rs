@@ -269,12 +269,10 @@ impl Thread {
 
     /// A slot for one more reader of this thread's log.
     pub fn admit_reader(&self) -> Result<ReaderSlot, ApiError> {
-        self.readers.admit().ok_or_else(|| ApiError {
-            retry_after_s: Some(READERS_RETRY_S),
-            ..ApiError::new(
-                ErrorCode::TooManyStreams,
-                format!("{MAX_READERS} streams of this thread are open, and there can be no more; close one"),
-            )
+        self.readers.admit().ok_or_else(|| {
+            let detail =
+                format!("{MAX_READERS} streams of this thread are open, and there can be no more; close one");
+            ApiError::new(ErrorCode::TooManyStreams, detail).retry_after(READERS_RETRY_S)
         })
     }
 

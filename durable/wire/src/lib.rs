@@ -9,3 +9,4 @@ pub mod redact;
 pub mod signing;
 pub mod sse;
 pub mod tagged;
+pub mod time;

@@ -3,12 +3,11 @@
 //! the tests judge our headers, errors, results and signed states.
 
 use dialects::mcp::{self, Request};
-use dialects::object;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 use wire::protocol::Owner;
 
-use super::{error, invalid, member, result};
+use super::{complete, error, invalid, member, result};
 use crate::call::{Answer, Call};
 use crate::reply::Reply;
 
@@ -39,22 +38,19 @@ pub fn answer(call: &Call, owner: Owner, request: &Request) -> Option<Answer> {
     let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
     let listed = |kind: &str, member: &str, more: Vec<Value>| {
         let list: Vec<Value> = listed(&all, kind).into_iter().map(told).chain(more).collect();
-        Some(result(request, mcp::list(request.is_modern(), object! { member: list })))
+        Some(result(request, &mcp::list(request.is_modern(), &mcp::listed(member, &list))))
     };
     match request.method.as_str() {
-        "server/discover" => Some(result(request, with_capabilities(mcp::discovered(), &all))),
+        "server/discover" => Some(result(request, &with_capabilities(&mcp::discovered(), &all))),
         "initialize" if !request.is_modern() => {
             let version = request.params.get("protocolVersion").unwrap_or(&Value::Null);
-            Some(result(request, with_capabilities(mcp::initialized(version), &all)))
+            Some(result(request, &with_capabilities(&mcp::initialized(version), &all)))
         }
         "tools/list" => listed("tools", "tools", mcp::tools()),
         "prompts/list" => listed("prompts", "prompts", Vec::new()),
         "resources/list" => listed("resources", "resources", Vec::new()),
         "resources/templates/list" => listed("templates", "resourceTemplates", Vec::new()),
-        "completion/complete" => {
-            let completion = object! { "values": Vec::<Value>::new(), "hasMore": false };
-            Some(complete(request, object! { "completion": completion }))
-        }
+        "completion/complete" => Some(complete(request, br#""completion":{"values":[],"hasMore":false}"#)),
         "tools/call" => played(call, &owner, request, &named(&all, "tools", "name", name)?),
         "prompts/get" => match named(&all, "prompts", "name", name) {
             Some(prompt) => played(call, &owner, request, &prompt),
@@ -81,16 +77,20 @@ fn told(mut fixture: Value) -> Value {
     fixture
 }
 
-fn with_capabilities(mut result: Value, all: &Value) -> Value {
+fn with_capabilities(result: &[u8], all: &Value) -> Vec<u8> {
+    let mut result: Value = wire::json::from_slice(result).unwrap_or_default();
     let ours = result.get_mut("capabilities").and_then(Value::as_object_mut);
     if let (Some(ours), Some(Value::Object(more))) = (ours, all.get("capabilities").cloned()) {
         ours.extend(more);
     }
-    result
+    result.to_string().into_bytes()
 }
 
-fn complete(request: &Request, told: Value) -> Answer {
-    result(request, mcp::complete(request.is_modern(), told))
+/// The members of an object.
+fn members(object: &Value) -> Vec<u8> {
+    let text = object.to_string();
+    let members = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    members.unwrap_or_default().as_bytes().to_vec()
 }
 
 fn read(request: &Request, all: &Value) -> Option<Answer> {
@@ -104,7 +104,7 @@ fn read(request: &Request, all: &Value) -> Option<Answer> {
     let mut arguments = Map::new();
     arguments.insert("id".to_owned(), Value::from(id));
     let contents = filled(resource.get("result")?, &arguments);
-    Some(result(request, mcp::data(request.is_modern(), contents)))
+    Some(result(request, &mcp::data(request.is_modern(), &members(&contents))))
 }
 
 /// The result with the arguments in their places.
@@ -122,8 +122,9 @@ fn played(call: &Call, owner: &Owner, request: &Request, fixture: &Value) -> Opt
     let capabilities = given("_meta").and_then(|meta| meta.get("io.modelcontextprotocol/clientCapabilities"));
     let can = |name: &str| capabilities.is_some_and(|all| all.get(name).is_some());
     if let Some(needs) = fixture.get("needs").and_then(Value::as_str).filter(|needs| !can(needs)) {
-        let data = object! { "requiredCapabilities": object! { needs: object! {} } };
-        return Some(error(request, 400, mcp::MISSING_CAPABILITY, "the client lacks a capability", data));
+        let data = json!({ "requiredCapabilities": { needs: {} } }).to_string();
+        let told = "the client lacks a capability";
+        return Some(error(request, 400, mcp::MISSING_CAPABILITY, told, data.as_bytes()));
     }
     let (rounds, name) = (listed(fixture, "rounds"), member(fixture, "name"));
     let states = call.settings.turn_states.as_ref()?;
@@ -151,33 +152,34 @@ fn played(call: &Call, owner: &Owner, request: &Request, fixture: &Value) -> Opt
         if capabilities.is_some_and(|all| all.as_object().is_some_and(|all| !all.is_empty())) {
             asked.retain(|_, question| can(member(question, "method").split('/').next().unwrap_or_default()));
         }
-        let mut told = object! { "resultType": "input_required", "inputRequests": asked };
+        let mut told = json!({ "resultType": "input_required", "inputRequests": asked });
         if fixture.get("signed").is_some()
             && let Some(told) = told.as_object_mut()
         {
             let state = states.make(owner, Uuid::nil(), Uuid::from_u128(round as u128), name, call.now);
             told.insert("requestState".to_owned(), Value::from(state));
         }
-        return Some(result(request, told));
+        return Some(result(request, told.to_string().as_bytes()));
     }
     let arguments = given("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
-    let told = mcp::complete(request.is_modern(), filled(fixture.get("result")?, &arguments));
+    let told = mcp::complete(request.is_modern(), &members(&filled(fixture.get("result")?, &arguments)));
     let steps = listed(fixture, "progress");
     match request.progress() {
         Some(token) if !steps.is_empty() => {
             let token: Value = wire::json::from_str(&token).ok()?;
             let told = steps.into_iter().map(|step| {
-                let params = object! { "progressToken": token.clone(), "progress": step, "total": 100 };
-                object! { "jsonrpc": "2.0", "method": "notifications/progress", "params": params }
+                let params = json!({ "progressToken": token.clone(), "progress": step, "total": 100 });
+                json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }).to_string()
             });
-            let told = told.chain([mcp::response(&request.id, told_result(fixture, request))]);
+            let response = mcp::response(&request.id.to_string(), &told_result(fixture, request));
+            let told = told.chain([String::from_utf8_lossy(&response).into_owned()]);
             let frames: String = told.map(|told| format!("event: message\ndata: {told}\n\n")).collect();
             Some(Reply::bytes(200, "text/event-stream", frames.into_bytes()).into())
         }
-        _ => Some(result(request, told)),
+        _ => Some(result(request, &told)),
     }
 }
 
-fn told_result(fixture: &Value, request: &Request) -> Value {
-    mcp::complete(request.is_modern(), fixture.get("result").cloned().unwrap_or_default())
+fn told_result(fixture: &Value, request: &Request) -> Vec<u8> {
+    mcp::complete(request.is_modern(), &members(fixture.get("result").unwrap_or(&Value::Null)))
 }

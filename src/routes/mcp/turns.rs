@@ -1,7 +1,6 @@
 //! `chat`, and the tasks that it may be: commands to a thread's object, which answers in the protocol's form.
 
-use dialects::mcp::{self, Request, TASKS};
-use dialects::object;
+use dialects::mcp::{self, Request};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 use wire::protocol::{
@@ -30,7 +29,7 @@ pub async fn converse(
     arguments: &Map<String, Value>,
 ) -> Result<Answer, Failure> {
     let Some(message) = arguments.get("message").and_then(Value::as_str) else {
-        return Ok(complete(request, refused(&ApiError::field("message", "must be a text"))));
+        return Ok(complete(request, &refused(&ApiError::field("message", "must be a text"))));
     };
     let accepts_events = call.header("accept").is_some_and(|accepted| accepted.contains("text/event-stream"));
     let (gives, form) = match (request.abilities().tasks, accepts_events) {
@@ -56,7 +55,7 @@ pub async fn converse(
         return Ok(Answer::Object(response));
     }
     let Told { status, media_type, body } = told(Answer::Object(response)).await?;
-    Ok(complete(request, mcp::tool_result(status, &media_type, &body, "")))
+    Ok(complete(request, &mcp::tool_result(status, &media_type, &body, "")))
 }
 
 /// The rest of the turn that a state names, with a person's decisions.
@@ -93,15 +92,12 @@ fn begins(
     (message, thread_id): (&str, Option<&Value>),
     mut reply: McpReply,
 ) -> Result<Asked, Failure> {
-    let body = object! {
-        "content": message, "cancel_on_disconnect": reply.stops, "thread_id": thread_id.cloned(),
-    };
-    let chat = match ChatRequest::parse(body.to_string().as_bytes()) {
+    let body = mcp::chat(message, thread_id, reply.stops);
+    let chat = match ChatRequest::parse(&body) {
         Ok(chat) => chat,
         Err(refusal) => {
-            let field = refusal.field.map(|field| field.replacen("content", "message", 1));
-            let refusal = refused(&ApiError { field, ..refusal });
-            return Ok(Asked::Answered(complete(request, refusal)));
+            let refusal = refused(&refusal.renamed("content", "message"));
+            return Ok(Asked::Answered(complete(request, &refusal)));
         }
     };
     // The same key is the same turn.
@@ -142,10 +138,8 @@ fn of(reply: McpReply) -> Dialect {
 pub async fn task(call: &Call, caller: Caller, request: &Request) -> Result<Answer, Failure> {
     let abilities = request.abilities();
     if !abilities.tasks {
-        let data =
-            object! { "requiredCapabilities": object! { "extensions": object! { TASKS: object! {} } } };
         let told = "this method needs the extension for tasks";
-        return Ok(error(request, 400, mcp::MISSING_CAPABILITY, told, data));
+        return Ok(error(request, 400, mcp::MISSING_CAPABILITY, told, mcp::NEEDS_TASKS));
     }
     let place = request.params.get("taskId").and_then(Value::as_str).and_then(mcp::task);
     let Some(place) = place else { return Ok(invalid(request, "there is no task with this id")) };
@@ -176,5 +170,5 @@ pub async fn task(call: &Call, caller: Caller, request: &Request) -> Result<Answ
     let problem: Value = object::read(&response).await?;
     let code = if response.status() < 500 { mcp::INVALID_PARAMS } else { mcp::INTERNAL };
     let detail = member(&problem, "detail").to_owned();
-    Ok(error(request, 200, code, &detail, problem))
+    Ok(error(request, 200, code, &detail, problem.to_string().as_bytes()))
 }

@@ -14,7 +14,7 @@ use self::voice::Voice;
 use super::frame::{self, Begun, SwarmStep, json, member};
 use crate::by_id::ById;
 use crate::template::Hole::{Json, Number, Text};
-use crate::template::{fill, filled};
+use crate::template::{fill, filled, separate};
 use crate::{Encode, Header, is_root, raised};
 use wire::protocol::{
     AgentState, CallStatus, ChunkKind, Event, FinishReason, Numbered, Place, Plan, Role, Seq, StepStatus,
@@ -92,7 +92,7 @@ impl Encode for Encoder {
             Event::AgentState { state, details, .. } => self.state(*state, details.as_deref(), out)?,
             Event::ModelCallUpdate { status, model_call_id, place, .. } if is_root(place) => match status {
                 CallStatus::Start => self.step(out),
-                CallStatus::End => self.close(out, |_, model_call| model_call == model_call_id),
+                CallStatus::End => self.close(out, &|_, model_call| model_call == model_call_id),
             },
             Event::ModelCallReset { model_call_id, place, .. } => {
                 self.reset(model_call_id, place, now_ms, out);
@@ -272,12 +272,12 @@ impl Encoder {
             self.voice.tell(out, delta, &[Text(part_id), Text(content)]);
         }
         if done {
-            self.close(out, |part, _| part == part_id);
+            self.close(out, &|part, _| part == part_id);
         }
     }
 
     /// Closes open parts, by their ids and those of their model calls.
-    fn close(&mut self, out: &mut Vec<u8>, closes: impl Fn(&str, &str) -> bool) {
+    fn close(&mut self, out: &mut Vec<u8>, closes: &dyn Fn(&str, &str) -> bool) {
         let voice = &mut self.voice;
         self.open.retain(|(part, model_call, kind)| {
             let closes = closes(part, model_call);
@@ -292,7 +292,7 @@ impl Encoder {
         if !is_root(place) {
             return self.forget_text_below(place, now_ms, out);
         }
-        self.close(out, |_, model_call| model_call == model_call_id);
+        self.close(out, &|_, model_call| model_call == model_call_id);
         self.voice.tell(out, frame::RESET_STEP, &[]);
     }
 
@@ -314,7 +314,12 @@ impl Encoder {
     }
 
     fn tell_swarm(&mut self, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.voice.tell(out, frame::DATA_SWARM, &[Json(&json(&self.swarm)?)]);
+        let mut steps = Vec::new();
+        for SwarmStep { title, status } in &self.swarm {
+            separate(&mut steps);
+            fill(r#"{"title":$,"status":$}"#, &[Text(title), Json(&json(status)?)], &mut steps);
+        }
+        self.voice.tell(out, frame::DATA_SWARM, &[Json(&steps)]);
         Ok(())
     }
 
@@ -329,7 +334,7 @@ impl Encoder {
 
     fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Result<(), Error> {
         self.over = true;
-        self.close(out, |_, _| true);
+        self.close(out, &|_, _| true);
         if self.in_step {
             self.voice.tell(out, frame::FINISH_STEP, &[]);
         }

@@ -34,7 +34,7 @@ pub const SOURCE_URL: &str = r#"{"type":"source-url","sourceId":$,"url":$,"title
 pub const SOURCE_DOCUMENT: &str =
     r#"{"type":"source-document","sourceId":$,"mediaType":"text/plain","title":$}"#;
 pub const DATA_PLAN: &str = r#"{"type":"data-plan","id":$,"data":$}"#;
-pub const DATA_SWARM: &str = r#"{"type":"data-plan","id":"swarm","data":{"steps":$}}"#;
+pub const DATA_SWARM: &str = r#"{"type":"data-plan","id":"swarm","data":{"steps":[$]}}"#;
 /// The limits of the turn, and the one that it reached.
 pub const DATA_BUDGET: &str = r#"{"type":"data-budget","id":"budget","data":{$}}"#;
 /// Clients do not keep it: it is the state of now.
@@ -55,7 +55,6 @@ pub struct Begun {
 }
 
 /// A step of a swarm.
-#[derive(Serialize)]
 pub struct SwarmStep {
     pub title: String,
     pub status: StepStatus,

@@ -2,7 +2,7 @@
 //! preliminary output of the root's call.
 
 use crate::template::Hole::{Json, Number, Text};
-use crate::template::{Hole, fill, filled};
+use crate::template::{Hole, fill, filled, separate};
 
 /// The distance between two preliminary outputs of a call.
 pub const SPACING_MS: u64 = 250;
@@ -40,7 +40,7 @@ impl Inside {
         let mut calls = Vec::new();
         for Below { id, name, depth, state } in &self.calls {
             let call = [Text(id), Text(name), Number((*depth).into()), Text(state)];
-            calls.extend_from_slice(if calls.is_empty() { b"" } else { b"," });
+            separate(&mut calls);
             fill(r#"{"id":$,"name":$,"depth":$,"state":$}"#, &call, &mut calls);
         }
         filled(r#"{"text":$,"calls":[$]}"#, &[text, Json(&calls)])

@@ -5,7 +5,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, bounded, history, named, text};
+use crate::given::{
+    Back, DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, Words, bounded, history, named, text,
+};
 use crate::template::Hole::{Json, Text};
 use crate::template::fill;
 use wire::protocol::{
@@ -95,14 +97,17 @@ impl Sent {
 impl Body<'_> {
     fn wants(&self) -> Result<Wants, ApiError> {
         let messages: Newest<'_> = self.members.list("messages")?;
-        // The service has its own instructions.
-        let is_said = |read: &Result<(usize, Message<'_>), ApiError>| !matches!(read, Ok((_, message)) if message.role == Author::System);
-        let mut end = messages.back().map(message).filter(is_said);
-        let Some((index, newest)) = end.next().transpose()? else {
+        let mut end = messages.back();
+        let Some((index, newest)) = said(&mut end)? else {
             return Err(ApiError::field("messages", "expected at least one message of the user"));
         };
-        let by_assistant = |read: &Result<(usize, Message<'_>), ApiError>| !matches!(read, Ok((_, message)) if message.role != Author::Assistant);
-        let answer = end.clone().find(by_assistant).transpose()?.map(|(_, answer)| answer);
+        let mut before = end.clone();
+        let answer = loop {
+            match said(&mut before)? {
+                Some((_, message)) if message.role != Author::Assistant => {}
+                answer => break answer.map(|(_, answer)| answer),
+            }
+        };
         let anew = self.anew;
         let is_named = |message: &Message<'_>| self.message_id.as_ref() == Some(&message.id);
         let answered = match (newest.role, &answer) {
@@ -121,8 +126,9 @@ impl Body<'_> {
         let is_version = anew || is_named(&newest);
         let follows = if is_version { Some(place(answer.as_ref())?) } else { None };
         let same = (!is_version).then(|| (newest.id.clone(), newest.parts.get().to_owned()));
-        let said = |(_, message): (usize, Message<'_>)| (message.role == Author::User, words(&message));
-        let history = history(end.map(|read| read.map(said)))?;
+        let mut earlier =
+            || Ok(said(&mut end)?.map(|(_, message)| (message.role == Author::User, words(&message))));
+        let history = history(&mut earlier)?;
         let request = Box::new(self.request(content(&newest, index)?, index)?);
         Ok(Wants::Turn { request, same, follows, history })
     }
@@ -138,10 +144,7 @@ impl Body<'_> {
         }
         options.extend_from_slice(if options.is_empty() { b"{}" } else { b"}" });
         let read: Result<ChatRequest, ApiError> = read_body(&options);
-        let mut request = read.map_err(|error| {
-            let field = error.field.map(|field| field.replacen("client_tools", "tools", 1));
-            ApiError { field, ..error }
-        })?;
+        let mut request = read.map_err(|error| error.renamed("client_tools", "tools"))?;
         for (at, tool) in request.client_tools.iter_mut().flatten().enumerate() {
             tool.name = named(&tool.name).map_err(|why| ApiError::field(format!("tools[{at}].name"), why))?;
         }
@@ -149,13 +152,8 @@ impl Body<'_> {
         // The client closes its connection where a person wants to stop, or has gone on.
         request.if_running = Some(IfRunning::Supersede);
         request.model = request.model.filter(|model| model != DEFAULT_MODEL);
-        request.checked().map_err(|error| match error.field.as_deref() {
-            Some(field) if field.starts_with("content") => {
-                let place = field.trim_start_matches("content");
-                ApiError { field: Some(format!("messages[{index}].parts{place}")), ..error }
-            }
-            _ => error,
-        })
+        let parts = format!("messages[{index}].parts");
+        request.checked().map_err(|error| error.renamed("content", &parts))
     }
 }
 
@@ -168,11 +166,22 @@ fn place(answer: Option<&Message<'_>>) -> Result<Uuid, ApiError> {
     })
 }
 
+/// The next message that the user or the assistant said. The service has its own instructions.
+fn said<'a>(messages: &mut Back<'_, 'a>) -> Result<Option<(usize, Message<'a>)>, ApiError> {
+    for next in messages {
+        let (index, message) = message(next)?;
+        if message.role != Author::System {
+            return Ok(Some((index, message)));
+        }
+    }
+    Ok(None)
+}
+
 /// Reads a message of the list.
 fn message<'a>((index, raw): (usize, &'a RawValue)) -> Result<(usize, Message<'a>), ApiError> {
     let refused = |error: ApiError| {
-        let member = error.field.map_or_else(String::new, |field| format!(".{field}"));
-        ApiError { field: Some(format!("messages[{index}]{member}")), ..error }
+        let member = error.field.as_ref().map_or_else(String::new, |field| format!(".{field}"));
+        error.about(format!("messages[{index}]{member}"))
     };
     let read = |raw: &'a RawValue| {
         let members: Members<'_> = read_body(raw.get().as_bytes())?;
@@ -193,8 +202,11 @@ fn message<'a>((index, raw): (usize, &'a RawValue)) -> Result<(usize, Message<'a
 /// The texts of an earlier message. Parts of another form have none.
 fn words(message: &Message<'_>) -> String {
     let parts: Vec<Part> = wire::json::from_str(message.parts.get()).unwrap_or_default();
-    let texts = parts.iter().filter(|part| text(part, "type") == Some("text"));
-    texts.filter_map(|part| text(part, "text")).collect::<Vec<_>>().join("\n\n")
+    let mut words = Words::default();
+    for part in parts.iter().filter(|part| text(part, "type") == Some("text")) {
+        words.add(text(part, "text"));
+    }
+    words.0
 }
 
 /// The parts of a message.

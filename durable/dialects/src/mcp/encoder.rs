@@ -3,20 +3,21 @@
 //!
 //! A client without forms gets a result that says where a person decides. A task has the same results in its state.
 
-use serde_json::{Error, Value, json};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use serde_json::{Error, json};
 use uuid::Uuid;
 
 use super::form::{add, schema};
-use super::{INTERNAL, OF_FORM, SERVER, TASK, error};
+use super::tools::TEXT;
+use super::{INTERNAL, OF_FORM, TASK, error, response, typed};
+use crate::given::Words;
 use crate::template::Hole::{Json, Number, Text};
-use crate::template::{fill, filled};
+use crate::template::{fill, filled, separate};
 use crate::{Encode, Header, is_root};
 use wire::protocol::{
     AgentState, AnswerForm, BudgetReason, CallStatus, ChunkKind, Event, FinishReason, Form, McpGives,
     McpReply, Numbered, Role,
 };
+use wire::time::rfc3339;
 
 /// The text of an answer is told at most this often, in milliseconds, as the outputs of subtasks are in the AI SDK.
 const TELLS_MS: u64 = 250;
@@ -48,9 +49,6 @@ impl Asked {
 
 /// A notification of progress.
 const PROGRESS: &str = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"message":$,"progress":$,"progressToken":$}}"#;
-const RESPONSE: &str = r#"{"id":$,"jsonrpc":"2.0","result":$}"#;
-/// The members of a result of 2026-07-28 before its own.
-const TYPED: &str = r#""_meta":{"io.modelcontextprotocol/serverInfo":$},"resultType":$"#;
 const IDS: &str = r#"{"finish_reason":$,"thread_id":$,"turn_id":$}"#;
 /// The members of the result of `chat`.
 const ANSWER: &str = r#""content":[$],"isError":$,"structuredContent":{"answer":$,"finish_reason":$,"thread_id":$,"turn_id":$}"#;
@@ -130,27 +128,21 @@ impl Encoder {
 
     fn give(&mut self, result: &[u8], out: &mut Vec<u8>) {
         self.over = true;
-        let id = Json(self.how.id.as_bytes());
-        self.write(&filled(RESPONSE, &[id, Json(result)]), out);
+        self.write(&response(&self.how.id, result), out);
     }
 
     /// A result of these members, in the form of the client's revision.
     fn typed(&self, kind: &str, members: &[u8]) -> Vec<u8> {
-        if !self.how.is_modern {
-            return filled("{$}", &[Json(members)]);
-        }
-        let typed = filled(TYPED, &[Json(SERVER.as_bytes()), Text(kind)]);
-        let between: &[u8] = if members.is_empty() { b"" } else { b"," };
-        filled("{$$$}", &[Json(&typed), Json(between), Json(members)])
+        typed(self.how.is_modern, kind, members)
     }
 
     /// The result of `chat`. `ended`: how the turn ended; `note`: what else the client should know.
     fn answer(&self, ended: &str, note: Option<&str>, is_error: bool) -> Vec<u8> {
-        let mut answer = String::new();
+        let mut answer = Words::default();
         for (_, text) in &self.texts {
-            answer.push_str(if answer.is_empty() { "" } else { "\n\n" });
-            answer.push_str(text);
+            answer.add(Some(text));
         }
+        let Words(answer) = answer;
         let [ended, thread, turn] = [ended, &self.thread, &self.turn].map(Text);
         // A model that reads the texts alone needs the thread's id too.
         let ids = filled(IDS, &[ended, thread, turn]);
@@ -158,8 +150,8 @@ impl Encoder {
         let mut content = Vec::new();
         for text in [&*answer, note.unwrap_or_default(), &told] {
             if !text.is_empty() {
-                content.extend_from_slice(if content.is_empty() { b"" } else { b"," });
-                fill(r#"{"text":$,"type":"text"}"#, &[Text(text)], &mut content);
+                separate(&mut content);
+                fill(TEXT, &[Text(text)], &mut content);
             }
         }
         let is_error: &[u8] = if is_error { b"true" } else { b"false" };
@@ -187,8 +179,8 @@ impl Encoder {
     /// The state of the task, with more members.
     fn task(&self, status: &str, kind: &str, more: &[u8]) -> Vec<u8> {
         let id = crate::ids::of_answer(TASK, &self.thread, &self.turn, 0);
-        let updated = rfc3339(self.created.saturating_add(self.ran));
-        let (created, updated) = (rfc3339(self.created), Text(&updated));
+        let updated = rfc3339(self.created.saturating_add(self.ran)).unwrap_or_default();
+        let (created, updated) = (rfc3339(self.created).unwrap_or_default(), Text(&updated));
         let holes = [Text(&created), updated, Number(POLL_MS), Text(status), Text(&id), Json(more)];
         self.typed(kind, &filled(STATE, &holes))
     }
@@ -351,8 +343,7 @@ impl Encode for Encoder {
         if self.how.gives == McpGives::Answer && !is_parked {
             self.over = true;
             let told = "the response broke off: read_thread has the rest of the answer";
-            let id: Value = wire::json::from_str(&self.how.id)?;
-            self.write(error(&id, INTERNAL, told, Value::Null).to_string().as_bytes(), out);
+            self.write(&error(&self.how.id, INTERNAL, told, b""), out);
             return Ok(());
         }
         let result = self.so_far();
@@ -368,10 +359,4 @@ fn limit_message(reason: BudgetReason, limit: u64, raised_to: u64, grants_left: 
         "The turn has reached its limit of {reason}, {limit}. Approving raises it to {raised_to}; {grants_left} more \
          times are left, this one included."
     )
-}
-
-fn rfc3339(ms: u64) -> String {
-    let seconds = i64::try_from(ms / 1_000).unwrap_or_default();
-    let at = OffsetDateTime::from_unix_timestamp(seconds).ok().and_then(|at| at.format(&Rfc3339).ok());
-    at.unwrap_or_default()
 }

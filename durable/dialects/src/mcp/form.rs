@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::template::Hole::{Json, Text};
-use crate::template::{fill, filled};
+use crate::template::{fill, filled, separate};
 use wire::protocol::FormQuestion;
 
 /// The schema of a form's question, with its properties in the order in which a person should see them.
@@ -32,6 +32,6 @@ fn in_order(properties: &Map<String, Value>, order: &[String]) -> Vec<u8> {
 
 /// Appends a member.
 pub fn add(name: &str, value: &[u8], members: &mut Vec<u8>) {
-    members.extend_from_slice(if members.is_empty() { b"" } else { b"," });
+    separate(members);
     fill("$:$", &[Text(name), Json(value)], members);
 }

@@ -5,11 +5,13 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
 use super::{
-    HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, LEGACY, MODERN, OF_FORM, PARSE, TASKS,
+    HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, LEGACY, MODERN, NO_ID, OF_FORM, PARSE, TASKS,
     UNSUPPORTED_VERSION, error, versions,
 };
 use crate::by_id::ById;
-use crate::given::{MAX_ANSWERS, Part, at, object, text};
+use crate::given::{MAX_ANSWERS, Part, at, text};
+use crate::template::Hole::{Json, Text};
+use crate::template::filled;
 use wire::protocol::{Decision, GivenAnswer, MAX_FORM_CONTENT};
 
 /// The longest id of a request or token of its progress, in bytes: the thread's object gets both with the turn.
@@ -69,7 +71,8 @@ pub struct Abilities {
 #[derive(Debug, PartialEq)]
 pub struct Refusal {
     pub status: u16,
-    pub body: Value,
+    /// JSON.
+    pub body: Vec<u8>,
 }
 
 impl Request {
@@ -94,25 +97,26 @@ impl Request {
 
 /// Reads a message. `header` gives the value of a header.
 pub fn read(body: &[u8], header: impl Fn(&str) -> Option<String>) -> Result<Message, Refusal> {
-    let none = Value::Null;
-    let refused = |id: &Value, code, message: &str| refusal(id, code, message, Value::Null);
+    let refused = |id: &str, code, message: &str| refusal(id, code, message, b"");
     let Ok(body) = wire::json::from_slice::<Value>(body) else {
-        return Err(refused(&none, PARSE, "the body is not valid JSON"));
+        return Err(refused(NO_ID, PARSE, "the body is not valid JSON"));
     };
     let id = at(&body, "id").clone();
-    let told = if is_id(&id) { &id } else { &none };
+    let told = if is_id(&id) { id.to_string() } else { NO_ID.to_owned() };
+    let told = told.as_str();
     let Value::Object(mut members) = body else {
-        return Err(refused(&none, INVALID_REQUEST, "expected one JSON-RPC message"));
+        return Err(refused(NO_ID, INVALID_REQUEST, "expected one JSON-RPC message"));
     };
     let has_id = members.contains_key("id");
-    if text(&members, "jsonrpc") != Some("2.0") || (has_id && told.is_null()) {
+    if text(&members, "jsonrpc") != Some("2.0") || (has_id && told == NO_ID) {
         return Err(refused(
             told,
             INVALID_REQUEST,
             "expected JSON-RPC 2.0 with a text or an integer as its id",
         ));
     }
-    let (Some(Value::String(method)), params) = (members.remove("method"), members.remove("params")) else {
+    let mut take = |name: &str| members.get_mut(name).map(Value::take);
+    let (Some(Value::String(method)), params) = (take("method"), take("params")) else {
         return Err(refused(told, INVALID_REQUEST, "expected a request or a notification"));
     };
     let params = match params {
@@ -121,14 +125,14 @@ pub fn read(body: &[u8], header: impl Fn(&str) -> Option<String>) -> Result<Mess
         Some(_) => return Err(refused(told, INVALID_REQUEST, "params must be an object")),
     };
     let checked = era(&method, &params, header);
-    let era = checked.map_err(|(code, message, data)| refusal(told, code, &message, data))?;
+    let era = checked.map_err(|(code, message, data)| refusal(told, code, &message, &data))?;
     match has_id {
         true => Ok(Message::Request(Request { id, method, params, era })),
         false => Ok(Message::Notification),
     }
 }
 
-fn refusal(id: &Value, code: i64, message: &str, data: Value) -> Refusal {
+fn refusal(id: &str, code: i64, message: &str, data: &[u8]) -> Refusal {
     Refusal { status: 400, body: error(id, code, message, data) }
 }
 
@@ -140,11 +144,11 @@ fn is_id(id: &Value) -> bool {
 }
 
 /// The code, the message and the data of an error.
-type Wrong = (i64, String, Value);
+type Wrong = (i64, String, Vec<u8>);
 
 /// How the client speaks. The headers of 2026-07-28 must say the same as the body.
 fn era(method: &str, params: &Part, header: impl Fn(&str) -> Option<String>) -> Result<Era, Wrong> {
-    let wrong = |code, message: &str| Err((code, message.to_owned(), Value::Null));
+    let wrong = |code, message: &str| Err((code, message.to_owned(), Vec::new()));
     let meta = params.get("_meta").unwrap_or(&Value::Null);
     let (named, in_body) = (header("mcp-protocol-version"), at(meta, VERSION));
     let version = match (named.as_deref(), in_body) {
@@ -158,7 +162,7 @@ fn era(method: &str, params: &Part, header: impl Fn(&str) -> Option<String>) -> 
         return Ok(Era::Legacy);
     }
     if version != MODERN {
-        let data = object! { "supported": versions(), "requested": version };
+        let data = filled(r#"{"requested":$,"supported":$}"#, &[Text(&version), Json(&versions())]);
         return Err((UNSUPPORTED_VERSION, "Unsupported protocol version".to_owned(), data));
     }
     if header("mcp-method").as_deref() != Some(method) {

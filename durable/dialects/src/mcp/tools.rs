@@ -6,7 +6,10 @@ use base64::prelude::BASE64_STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use crate::given::{Part, at, object, text, with};
+use super::form::add;
+use crate::given::{Part, at, text};
+use crate::template::Hole::{self, Json, Text};
+use crate::template::{fill, filled, separate};
 
 /// The tool that starts a turn.
 pub const CHAT: &str = "chat";
@@ -14,6 +17,9 @@ pub const CHAT: &str = "chat";
 const SCHEME: &str = "espalier://";
 /// The characters that stand in an address as they are (RFC 3986).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A text in the result of a tool.
+pub const TEXT: &str = r#"{"text":$,"type":"text"}"#;
 
 /// The declarations, as `tools/list` has them.
 const DECLARED: &str = include_str!("tools.json");
@@ -49,14 +55,11 @@ pub struct Planned {
 
 /// The declarations of all tools.
 pub fn tools() -> Vec<Value> {
-    match wire::json::from_str(DECLARED) {
-        Ok(Value::Array(tools)) => tools,
-        _ => Vec::new(),
-    }
+    wire::json::from_str(DECLARED).unwrap_or_default()
 }
 
 /// The templates of resources.
-pub fn templates() -> Value {
+pub fn templates() -> Vec<Value> {
     wire::json::from_str(TEMPLATES).unwrap_or_default()
 }
 
@@ -71,9 +74,9 @@ pub fn plan(name: &str, mut arguments: Part) -> Option<Result<Planned, String>> 
     let (_, method, path) = ROUTES.iter().find(|(of, ..)| *of == name)?;
     let root =
         if arguments.contains_key("workspace") { "workspaces/{workspace}" } else { "threads/{thread_id}" };
-    Some(filled(&path.replace('@', root), &mut arguments).and_then(|mut path| {
+    Some(path_of(&path.replace('@', root), &mut arguments).and_then(|mut path| {
         let body = match *method {
-            "POST" => Value::Object(arguments).to_string().into_bytes(),
+            "POST" => body(&arguments),
             "PUT" => text(&arguments, "content").ok_or("content must be a text")?.as_bytes().to_vec(),
             _ => {
                 path.push_str(&query(&arguments)?);
@@ -84,8 +87,19 @@ pub fn plan(name: &str, mut arguments: Part) -> Option<Result<Planned, String>> 
     }))
 }
 
-/// The path with the arguments that stand in it.
-fn filled(pattern: &str, arguments: &mut Part) -> Result<String, String> {
+/// The arguments that stand nowhere else, as a body.
+fn body(arguments: &Part) -> Vec<u8> {
+    let mut members = Vec::new();
+    for (name, value) in arguments {
+        if !value.is_null() {
+            add(name, value.to_string().as_bytes(), &mut members);
+        }
+    }
+    filled("{$}", &[Json(&members)])
+}
+
+/// The path with the arguments that stand in it. They are null from then on.
+fn path_of(pattern: &str, arguments: &mut Part) -> Result<String, String> {
     let mut path = "/api".to_owned();
     for segment in pattern.split('/') {
         path.push('/');
@@ -94,7 +108,7 @@ fn filled(pattern: &str, arguments: &mut Part) -> Result<String, String> {
             path.push_str(segment);
             continue;
         };
-        let value = match arguments.remove(name) {
+        let value = match arguments.get_mut(name).map(Value::take) {
             Some(Value::String(value)) if !value.is_empty() => value,
             _ => return Err(format!("{name} must be a text that is not empty")),
         };
@@ -143,64 +157,89 @@ pub fn resource(uri: &str) -> Option<String> {
     }
 }
 
-/// The resources that a list of threads is.
-pub fn threads(list: &Value) -> Value {
+/// A list as a member of a result.
+pub fn listed(name: &str, items: &[Value]) -> Vec<u8> {
+    let mut list = Vec::new();
+    for item in items {
+        separate(&mut list);
+        list.extend_from_slice(item.to_string().as_bytes());
+    }
+    filled("$:[$]", &[Text(name), Json(&list)])
+}
+
+/// The members of a result: the resources that a list of threads is.
+pub fn threads(list: &Value) -> Vec<u8> {
     let threads = at(list, "threads").as_array().map(Vec::as_slice).unwrap_or_default();
     let mut told = Vec::new();
     for thread in threads {
         let id = at(thread, "id").as_str().unwrap_or_default();
         let title = at(thread, "title").as_str().filter(|title| !title.is_empty()).unwrap_or(id);
-        told.push(object! {
-            "uri": format!("{SCHEME}threads/{id}"), "name": id, "title": title, "mimeType": "application/json",
-        });
+        let uri = format!("{SCHEME}threads/{id}");
+        let resource = r#"{"mimeType":"application/json","name":$,"title":$,"uri":$}"#;
+        separate(&mut told);
+        fill(resource, &[Text(id), Text(title), Text(&uri)], &mut told);
     }
-    let resources = object! { "resources": told };
-    match at(list, "next_cursor") {
-        Value::Null => resources,
-        cursor => with(resources, object! { "nextCursor": cursor.clone() }),
+    let mut members = filled(r#""resources":[$]"#, &[Json(&told)]);
+    if let Some(cursor) = at(list, "next_cursor").as_str() {
+        fill(r#","nextCursor":$"#, &[Text(cursor)], &mut members);
     }
+    members
+}
+
+/// The members of the result of `resources/read`.
+pub fn contents_of(uri: &str, media_type: &str, body: &[u8]) -> Vec<u8> {
+    filled(r#""contents":[$]"#, &[Json(&contents(uri, media_type, body))])
 }
 
 /// The content of a resource: a text, or base64.
-pub fn contents(uri: &str, media_type: &str, body: &[u8]) -> Value {
+pub fn contents(uri: &str, media_type: &str, body: &[u8]) -> Vec<u8> {
     let is_json = media_type.starts_with("application/json");
-    let content = object! { "uri": uri };
-    match std::str::from_utf8(body) {
-        Ok(text) => {
-            let kind = if is_json { "application/json" } else { "text/plain" };
-            with(content, object! { "mimeType": kind, "text": text })
+    let base64;
+    let (kind, member, content) = match std::str::from_utf8(body) {
+        Ok(text) => (if is_json { "application/json" } else { "text/plain" }, "text", text),
+        Err(_) => {
+            base64 = BASE64_STANDARD.encode(body);
+            ("application/octet-stream", "blob", base64.as_str())
         }
-        Err(_) => with(
-            content,
-            object! { "mimeType": "application/octet-stream", "blob": BASE64_STANDARD.encode(body) },
-        ),
-    }
+    };
+    filled(r#"{"mimeType":$,"uri":$,$:$}"#, &[kind, uri, member, content].map(Text))
 }
 
-/// The result of a tool by the answer of its route. `uri`: the address of a file, for one that is no text.
-pub fn tool_result(status: u16, media_type: &str, body: &[u8], uri: &str) -> Value {
-    let json = || wire::json::from_slice::<Value>(body).unwrap_or_default();
-    let texts = |text: &str| vec![object! { "type": "text", "text": text }];
-    if status >= 400 {
-        let problem = json();
-        let member = |name: &str| at(&problem, name).as_str().unwrap_or_default();
-        let detail = match member("detail") {
-            "" => member("title"),
-            detail => detail,
-        };
-        let told = match at(&problem, "field").as_str() {
-            Some(field) => format!("{} ({field}): {detail}", member("code")),
-            None => format!("{}: {detail}", member("code")),
-        };
-        return object! { "content": texts(&told), "isError": true };
-    }
-    match (media_type.starts_with("application/json"), std::str::from_utf8(body)) {
-        (true, Ok(text)) => object! { "content": texts(text), "structuredContent": json() },
-        (false, Ok("")) if status == 204 => object! { "content": texts("Done.") },
-        (false, Ok(text)) => object! { "content": texts(text) },
-        (_, Err(_)) => {
-            let resource = contents(uri, media_type, body);
-            object! { "content": vec![object! { "type": "resource", "resource": resource }] }
+/// The members of the result of a tool by the answer of its route. `uri`: the address of a file, for one that is no text.
+pub fn tool_result(status: u16, media_type: &str, body: &[u8], uri: &str) -> Vec<u8> {
+    let text = std::str::from_utf8(body);
+    let told;
+    let (text, more): (_, &[Hole<'_>]) = match (text, media_type.starts_with("application/json")) {
+        _ if status >= 400 => {
+            told = refusal(body);
+            (told.as_str(), &[Json(br#","isError":true"#)])
         }
+        (Ok(text), true) => (text, &[Json(br#","structuredContent":"#), Json(body)]),
+        (Ok(""), false) if status == 204 => ("Done.", &[]),
+        (Ok(text), false) => (text, &[]),
+        (Err(_), _) => {
+            let resource = contents(uri, media_type, body);
+            return filled(r#""content":[{"resource":$,"type":"resource"}]"#, &[Json(&resource)]);
+        }
+    };
+    let content = filled(TEXT, &[Text(text)]);
+    let mut members = filled(r#""content":[$]"#, &[Json(&content)]);
+    for hole in more {
+        fill("$", &[*hole], &mut members);
+    }
+    members
+}
+
+/// What a problem tells a model.
+fn refusal(problem: &[u8]) -> String {
+    let problem: Value = wire::json::from_slice(problem).unwrap_or_default();
+    let member = |name: &str| at(&problem, name).as_str().unwrap_or_default();
+    let detail = match member("detail") {
+        "" => member("title"),
+        detail => detail,
+    };
+    match at(&problem, "field").as_str() {
+        Some(field) => format!("{} ({field}): {detail}", member("code")),
+        None => format!("{}: {detail}", member("code")),
     }
 }

@@ -18,7 +18,7 @@ const CHOICE: &str = r#"{"delta":{$},"finish_reason":$,"index":0,"logprobs":null
 const CALL_OF: &str = r#"{"function":{"arguments":$,"name":$},"id":$,$"type":"function"}"#;
 const METADATA: &str = r#"{"stop":$,"thread_id":$,"turn_id":$}"#;
 const USAGE: &str = r#"{"completion_tokens":$,"prompt_tokens":$,"prompt_tokens_details":{"cached_tokens":$},"total_tokens":$}"#;
-const NULL: Hole<'static> = Json(b"null");
+const NULL: Hole<'static> = Hole::NULL;
 
 /// The text of the answer.
 #[derive(Default)]
@@ -126,12 +126,12 @@ impl Chat {
     }
 
     fn fails(&mut self, turn: &Turn, status: u16, (code, message): (&str, &str), out: &mut Vec<u8>) {
-        let body = error(status, code, message, None).to_string();
+        let body = error(status, code, message, None);
         if Self::is_whole(turn) {
             self.status = status;
-            return out.extend_from_slice(body.as_bytes());
+            return out.extend(body);
         }
-        fill("data: $\n\n", &[Json(body.as_bytes())], out);
+        fill("data: $\n\n", &[Json(&body)], out);
     }
 }
 

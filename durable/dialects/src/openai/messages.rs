@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{CALL, QUESTION};
-use crate::given::{Part, at, bounded, text};
+use crate::given::{Part, Words, at, bounded, text};
 use crate::ids::{self, Place};
 use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
 
@@ -47,9 +47,11 @@ fn words(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
-            let texts =
-                parts.iter().filter_map(|part| at(part, "text").as_str().or(at(part, "refusal").as_str()));
-            texts.collect::<Vec<_>>().join("\n\n")
+            let mut words = Words::default();
+            for part in parts {
+                words.add(at(part, "text").as_str().or(at(part, "refusal").as_str()));
+            }
+            words.0
         }
         _ => String::new(),
     }

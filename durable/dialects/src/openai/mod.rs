@@ -9,11 +9,10 @@ mod responses;
 mod schema;
 mod text;
 
-use serde_json::Value;
 use wire::protocol::ApiError;
 
-use crate::given::object;
 use crate::ids::{self, Place};
+use crate::template::{Hole, fill, filled, separate};
 
 pub use encoder::Encoder;
 pub use request::{Sent, Wants};
@@ -35,8 +34,24 @@ pub fn response(id: &str) -> Result<(Place, bool), ApiError> {
     read.map(|(place, _)| (place, marked.is_some()))
 }
 
-/// The body of an error. `code` is ours.
-pub fn error(status: u16, code: &str, message: &str, param: Option<&str>) -> Value {
+/// The list of `GET /v1/models`, as JSON.
+#[derive(Default)]
+pub struct Models(Vec<u8>);
+
+impl Models {
+    pub fn add(&mut self, id: &str) {
+        separate(&mut self.0);
+        let model = r#"{"created":0,"id":$,"object":"model","owned_by":"espalier"}"#;
+        fill(model, &[Hole::Text(id)], &mut self.0);
+    }
+
+    pub fn list(&self) -> Vec<u8> {
+        filled(r#"{"data":[$],"object":"list"}"#, &[Hole::Json(&self.0)])
+    }
+}
+
+/// The body of an error, as JSON. `code` is ours.
+pub fn error(status: u16, code: &str, message: &str, param: Option<&str>) -> Vec<u8> {
     let kind = match status {
         401 => "authentication_error",
         403 => "permission_error",
@@ -44,7 +59,9 @@ pub fn error(status: u16, code: &str, message: &str, param: Option<&str>) -> Val
         500.. => "server_error",
         _ => "invalid_request_error",
     };
-    object! { "error": object! { "message": message, "type": kind, "param": param, "code": code } }
+    let [code, message, kind] = [code, message, kind].map(Hole::Text);
+    let param = param.map_or(Hole::NULL, Hole::Text);
+    filled(r#"{"error":{"code":$,"message":$,"param":$,"type":$}}"#, &[code, message, param, kind])
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The bodies of `POST /v1/chat/completions` and `POST /v1/responses`. Both bring a conversation, of which the end counts: the
 //! newest message of the user, or the answers behind it. The rest is read for a new thread alone, and skipped otherwise.
 
-use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, answer, content, kind, said};
@@ -37,6 +36,14 @@ const KNOWN: [&str; 18] = [
     "tools",
     "top_logprobs",
     "user",
+];
+
+/// The members with few values that an agent can follow, as JSON, and why it takes no other.
+const TAKEN: &[(&str, &[&str], &str)] = &[
+    ("n", &["1"], "a turn has one answer"),
+    ("logprobs", &["false"], "the service has no probabilities of tokens"),
+    ("top_logprobs", &["0"], "the service has no probabilities of tokens"),
+    ("tool_choice", &[r#""auto""#, r#""none""#], "the model chooses its tools itself: `auto` or `none`"),
 ];
 
 /// A request in our own terms.
@@ -87,18 +94,11 @@ impl Body<'_> {
 
     /// Refuses what an agent cannot do, and the client would miss.
     fn check(&self) -> Result<(), ApiError> {
-        let refused = |name: &str, detail: &str| Err(ApiError::field(name, detail));
-        if self.get("n").is_some_and(|n| n != 1) {
-            return refused("n", "a turn has one answer");
-        }
-        if self.get("logprobs").is_some_and(|logprobs| logprobs != false) {
-            return refused("logprobs", "the service has no probabilities of tokens");
-        }
-        if self.get("top_logprobs").is_some_and(|count| count != 0) {
-            return refused("top_logprobs", "the service has no probabilities of tokens");
-        }
-        if self.get("tool_choice").is_some_and(|choice| choice != "auto" && choice != "none") {
-            return refused("tool_choice", "the model chooses its tools itself: `auto` or `none`");
+        for (name, taken, detail) in TAKEN {
+            let given = self.members.0.get(name).map_or("null", |raw| raw.get());
+            if given != "null" && !taken.contains(&given) {
+                return Err(ApiError::field(*name, *detail));
+            }
         }
         let format = match self.api {
             OpenAiApi::ChatCompletions => {
@@ -109,20 +109,26 @@ impl Body<'_> {
             }
         };
         match format {
-            Some((name, format)) if *at(&format, "type") != "text" => {
-                refused(name, "the agent answers in text of its own form: `text` is the only type")
-            }
+            Some((name, format)) if *at(&format, "type") != "text" => Err(ApiError::field(
+                name,
+                "the agent answers in text of its own form: `text` is the only type",
+            )),
             _ => Ok(()),
         }
     }
 
     fn ignored(&self) -> Vec<String> {
         let (most, longest) = MAX_IGNORED;
-        let plain = |name: &&str| {
+        let is_plain = |name: &str| {
             name.len() <= longest && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
-        let members = self.members.0.iter().filter(|(_, raw)| raw.get() != "null").map(|(name, _)| name);
-        members.filter(|name| !KNOWN.contains(name)).filter(plain).take(most).map(str::to_owned).collect()
+        let mut ignored = Vec::new();
+        for (name, raw) in self.members.0.iter() {
+            if raw.get() != "null" && !KNOWN.contains(&name) && is_plain(name) && ignored.len() < most {
+                ignored.push(name.to_owned());
+            }
+        }
+        ignored
     }
 
     /// The client's tools; none where it wants none of them called.
@@ -212,15 +218,16 @@ impl Body<'_> {
         if let Some(only) = only {
             return Ok((self.turn(Content::Text(only), name, Vec::new())?, false));
         }
-        let read = |(at, raw): (usize, &RawValue)| {
-            let part: Result<Part, _> = wire::json::from_str(raw.get());
+        let mut end = list.back();
+        let mut next = || -> Result<Option<(usize, Part)>, ApiError> {
+            let Some((at, raw)) = end.next() else { return Ok(None) };
+            let part = wire::json::from_str(raw.get());
             let refused = |_| ApiError::field(format!("{name}[{at}]"), "expected an object");
-            part.map(|part| (at, part)).map_err(refused)
+            Ok(Some((at, part.map_err(refused)?)))
         };
-        let mut end = list.back().map(read);
         let (mut answers, mut place, mut has_instructions) = (Vec::new(), None::<Place>, false);
         let question = loop {
-            let Some((at, part)) = end.next().transpose()? else { break None };
+            let Some((at, part)) = next()? else { break None };
             let refused = |detail: &str| ApiError::field(format!("{name}[{at}]"), detail);
             match kind(&part) {
                 Kind::System => has_instructions = true,
@@ -247,14 +254,16 @@ impl Body<'_> {
         }
         let missing = || ApiError::field(name, "expected at least one message of the user");
         let (at, content) = question.ok_or_else(missing)?;
-        let earlier = end.filter_map(|message| match message {
-            Ok((_, part)) => {
+        let mut earlier = || {
+            while let Some((_, part)) = next()? {
                 has_instructions |= matches!(kind(&part), Kind::System);
-                said(&part).map(Ok)
+                if let Some(said) = said(&part) {
+                    return Ok(Some(said));
+                }
             }
-            Err(error) => Some(Err(error)),
-        });
-        let history = history(earlier)?;
+            Ok(None)
+        };
+        let history = history(&mut earlier)?;
         Ok((self.turn(content, &format!("{name}[{at}]"), history)?, has_instructions))
     }
 
@@ -268,12 +277,8 @@ impl Body<'_> {
             cancel_on_disconnect: Some(self.api == OpenAiApi::ChatCompletions),
             ..ChatRequest::default()
         };
-        let request = request.checked().map_err(|error| match error.field.as_deref() {
-            Some(field) if field.starts_with("content") => {
-                ApiError { field: Some(format!("{at}.{field}")), ..error }
-            }
-            _ => error,
-        })?;
+        let content = format!("{at}.content");
+        let request = request.checked().map_err(|error| error.renamed("content", &content))?;
         let after = match self.api {
             OpenAiApi::ChatCompletions => None,
             OpenAiApi::Responses => self.members.text("previous_response_id")?,

@@ -12,7 +12,7 @@ use super::text::Text;
 use super::{CALL, QUESTION, RESPONSE, error};
 use crate::by_id::ById;
 use crate::template::Hole::{self, Json, Number};
-use crate::template::{fill, filled};
+use crate::template::{fill, filled, separate};
 use wire::protocol::{AnswerForm, FinishReason};
 
 /// A whole answer.
@@ -26,7 +26,7 @@ const FUNCTION_CALL: &str =
     r#"{"arguments":$,"call_id":$,"id":$,"name":$,"status":$,"type":"function_call"}"#;
 /// The members of an event of an item.
 const ITEM: &str = r#""item":$,"output_index":$"#;
-const NULL: Hole<'static> = Json(b"null");
+const NULL: Hole<'static> = Hole::NULL;
 /// How many events one of ours may become before their numbers move on to the next one's.
 const SPACING: u64 = 16;
 
@@ -153,7 +153,7 @@ impl Responses {
             let call = self.calls.iter().find(|(_, call)| call.index == index);
             let open = text.or_else(|| call.map(|(_, call)| call.item("in_progress", NULL, NULL)));
             let Some(item) = item.as_ref().or(open.as_ref()) else { continue };
-            output.extend_from_slice(if output.is_empty() { b"" } else { b"," });
+            separate(&mut output);
             output.extend_from_slice(item);
         }
         let usage = &turn.usage;
@@ -344,7 +344,7 @@ impl Form for Responses {
         let (code, message) = ("not_waiting", "no call waits for this answer");
         if turn.how.form != AnswerForm::Stream {
             self.status = 404;
-            return out.extend_from_slice(error(404, code, message, None).to_string().as_bytes());
+            return out.extend(error(404, code, message, None));
         }
         let members = (r#""code":$,"message":$,"param":null"#, &[Hole::Text(code), Hole::Text(message)][..]);
         self.event(turn, "error", members, true, out);

@@ -95,6 +95,6 @@ fn made(level: &Level, arguments: &str) -> Result<Hook, ToolError> {
     // The refusal tells nothing of the hooks that others have given the agent.
     let own = level.own_hooks().map(|hook| Hook::clone(hook));
     let all: Vec<Hook> = own.chain([hook.clone()]).collect();
-    check_together(&all).map_err(|error| ToolError(error.detail))?;
+    check_together(&all).map_err(|error| ToolError(error.into_detail()))?;
     Ok(hook)
 }

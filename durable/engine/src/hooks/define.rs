@@ -199,6 +199,6 @@ pub fn from_variable(json: &str) -> Result<Vec<Hook>, String> {
         }
         hooks.push(hook);
     }
-    check_together(&hooks).map_err(|error| wrong(error.detail))?;
+    check_together(&hooks).map_err(|error| wrong(error.into_detail()))?;
     Ok(hooks)
 }

@@ -156,8 +156,6 @@ pub async fn follow_paths(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreErr
 }
 
 fn no_collection(at: usize) -> ApiError {
-    ApiError {
-        field: Some(format!("collections[{at}]")),
-        ..ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id")
-    }
+    let detail = "there is no collection with this id";
+    ApiError::new(ErrorCode::CollectionNotFound, detail).about(format!("collections[{at}]"))
 }

@@ -50,7 +50,7 @@ pub fn provide(
 
 /// Posts JSON to an address that a user of this thread chose.
 pub async fn post(thread: &Thread, owner: &Owner, url: &str, body: Vec<u8>) -> Result<(), String> {
-    let ports = ports(thread, owner).map_err(|error| error.detail)?;
+    let ports = ports(thread, owner).map_err(|error| error.into_detail())?;
     features::web::post(&ports, &thread.clock, url, body).await
 }
 

@@ -297,7 +297,11 @@ impl From<Refusal> for ApiError {
                 (ErrorCode::TooManyThreads, format!("there are {limit} threads: delete some first"), None)
             }
         };
-        ApiError { retry_after_s, ..ApiError::new(code, detail) }
+        let error = ApiError::new(code, detail);
+        match retry_after_s {
+            Some(seconds) => error.retry_after(seconds),
+            None => error,
+        }
     }
 }
 

@@ -81,7 +81,7 @@ impl Thread {
     /// could be asked.
     fn may_tell(&self, owner: &Owner) -> Result<(), String> {
         let rules = self.deployment.once(|var| limits::tool_rules(var))?;
-        let users = tool_users(&self.deployment).map_err(|error| error.detail)?;
+        let users = tool_users(&self.deployment).map_err(|error| error.into_detail())?;
         let policy = ToolPolicy::of(ContextKind::Thread).narrowed(rules.as_ref().clone(), Default::default());
         let spec = declare("workflow_notify", PermissionClass::Network, "", json!({}));
         let may = policy.rule(&spec) == Rule::On && users.may_have(PermissionClass::Network, owner);

@@ -166,7 +166,7 @@ pub fn apply(
     let none = || StoreError("a turn changes a session that is not there".to_owned());
     let mut row = store.session()?.ok_or_else(none)?;
     for change in changes {
-        let fresh = nonce().map_err(|error| LogError::Storage(error.detail))?;
+        let fresh = nonce().map_err(|error| LogError::Storage(error.into_detail()))?;
         let next = changed(&row, &[], tokens, (change, fresh, now)).map_err(refused)?;
         let Some((next, ended)) = next else { continue };
         store.put_session(&row, &next, ended.as_ref())?;
@@ -188,7 +188,7 @@ pub fn rest(store: &Store, now: u64) -> Result<(), StoreError> {
 
 fn refused(refusal: Refusal) -> LogError {
     let why = match refusal {
-        Refusal::Wrong(error) => error.detail,
+        Refusal::Wrong(error) => error.into_detail(),
         Refusal::Refused => "its token is refused".to_owned(),
         Refusal::Spent => "its token is spent".to_owned(),
         Refusal::Over => "the session is over".to_owned(),

@@ -1,5 +1,7 @@
 //! Errors as callers see them: problem bodies before a stream starts, `error` events within one.
 
+use std::ops::Deref;
+
 use super::SignInWay;
 use serde::{Deserialize, Serialize};
 
@@ -174,9 +176,14 @@ impl ErrorCode {
     }
 }
 
-/// A refusal, caused by the caller or the operator. The response is an RFC 9457 `application/problem+json`.
+/// A refusal, caused by the caller or the operator. The response is an RFC 9457 `application/problem+json`. It is one pointer,
+/// because it stands in the result of so many functions.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApiError {
+pub struct ApiError(Box<Refusal>);
+
+/// The members of an [`ApiError`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
     pub code: ErrorCode,
     /// A description of the problem for the caller. It contains no secret, no SQL and no upstream body.
     pub detail: String,
@@ -186,20 +193,52 @@ pub struct ApiError {
     pub retry_after_s: Option<u64>,
 }
 
+impl Deref for ApiError {
+    type Target = Refusal;
+
+    fn deref(&self) -> &Refusal {
+        &self.0
+    }
+}
+
 impl ApiError {
     /// An error that no single member of the body caused.
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        ApiError { code, detail: detail.into(), field: None, retry_after_s: None }
+        ApiError::of(code, detail.into(), None)
     }
 
     /// An `invalid_request` that names the offending member.
     pub fn field(field: impl Into<String>, detail: impl Into<String>) -> Self {
-        ApiError { field: Some(field.into()), ..ApiError::new(ErrorCode::InvalidRequest, detail) }
+        ApiError::of(ErrorCode::InvalidRequest, detail.into(), Some(field.into()))
+    }
+
+    fn of(code: ErrorCode, detail: String, field: Option<String>) -> Self {
+        ApiError(Box::new(Refusal { code, detail, field, retry_after_s: None }))
     }
 
     /// The same error with a `Retry-After` in seconds.
-    pub fn retry_after(self, seconds: u64) -> Self {
-        ApiError { retry_after_s: Some(seconds), ..self }
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.0.retry_after_s = Some(seconds);
+        self
+    }
+
+    /// The same error, caused by a member of the body.
+    pub fn about(mut self, field: String) -> Self {
+        self.0.field = Some(field);
+        self
+    }
+
+    /// The same error, where the caller's body has another name for the beginning of the member's path.
+    pub fn renamed(mut self, ours: &str, theirs: &str) -> Self {
+        if let Some(rest) = self.field.as_deref().and_then(|field| field.strip_prefix(ours)) {
+            self.0.field = Some([theirs, rest].concat());
+        }
+        self
+    }
+
+    /// The description alone.
+    pub fn into_detail(self) -> String {
+        self.0.detail
     }
 
     /// The body of the response.

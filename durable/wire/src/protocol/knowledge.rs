@@ -160,7 +160,7 @@ mod tests {
         let long = |count: usize| "ü".repeat(count);
         let parse = |name: &str, description: &str| {
             let body = serde_json::json!({ "name": name, "description": description }).to_string();
-            NewCollection::parse(body.as_bytes()).map_err(|error| error.field.unwrap_or_default())
+            NewCollection::parse(body.as_bytes()).map_err(|error| error.field.clone().unwrap_or_default())
         };
         let made = |name: &str, description: Option<&str>| {
             Ok(NewCollection { name: name.to_owned(), description: description.map(str::to_owned) })

@@ -39,7 +39,7 @@ pub use content::{
 };
 pub use cost::{CostSummary, ModelCost};
 pub use dialect::{AnswerForm, Dialect, GivenAnswer, McpGives, McpReply, OpenAi, OpenAiApi};
-pub use error::{ApiError, ErrorCode, Problem};
+pub use error::{ApiError, ErrorCode, Problem, Refusal};
 pub use event::{
     AgentState, AgentStatus, Awaited, BudgetReason, CallStatus, ChunkKind, Decision, Event, FinishReason,
     Numbered, Place, Seq, TurnLimits,

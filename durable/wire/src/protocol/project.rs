@@ -214,7 +214,7 @@ mod tests {
     /// The member that a refusal names; the texts have `chars` characters.
     fn refused(member: &str, chars: usize) -> [Option<String>; 3] {
         let body = format!(r#"{{"{member}":"{}"}}"#, "é".repeat(chars));
-        let field = |error: ApiError| error.field.unwrap_or_default();
+        let field = |error: ApiError| error.field.clone().unwrap_or_default();
         [
             ProjectChange::parse(body.as_bytes()).err().map(field),
             TaskChange::parse(body.as_bytes()).err().map(field),

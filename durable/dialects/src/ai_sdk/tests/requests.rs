@@ -22,7 +22,7 @@ fn parse(body: &Value) -> Result<Sent, ApiError> {
 }
 
 fn field(body: &Value) -> Option<String> {
-    parse(body).err().and_then(|error| error.field)
+    parse(body).err().and_then(|error| error.field.clone())
 }
 
 fn turn(body: &Value) -> (Box<wire::protocol::ChatRequest>, Option<(String, String)>, Option<Uuid>) {

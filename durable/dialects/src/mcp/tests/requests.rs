@@ -3,17 +3,21 @@
 use serde_json::{Value, json};
 
 use crate::mcp::request::MAX_ID;
-use crate::mcp::{Abilities, Era, Message, Request, decisions, read};
+use crate::mcp::{Abilities, Era, Message, Refusal, Request, decisions, read};
 use wire::protocol::{Decision, MAX_FORM_CONTENT};
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
     "io.modelcontextprotocol/clientCapabilities":{}}"#;
 
+fn body_of(refusal: &Refusal) -> Value {
+    serde_json::from_slice(&refusal.body).unwrap()
+}
+
 fn sent(body: &str, headers: &[(&str, &str)]) -> Result<Message, (u16, i64)> {
     let header =
         |name: &str| headers.iter().find(|(of, _)| *of == name).map(|(_, value)| (*value).to_owned());
     read(body.as_bytes(), header)
-        .map_err(|refusal| (refusal.status, refusal.body["error"]["code"].as_i64().unwrap()))
+        .map_err(|refusal| (refusal.status, body_of(&refusal)["error"]["code"].as_i64().unwrap()))
 }
 
 fn request(body: &str, headers: &[(&str, &str)]) -> Request {
@@ -105,7 +109,7 @@ fn the_version_decides_how_a_client_speaks() {
     let body = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list" }).to_string();
     let refusal = read(body.as_bytes(), |_| Some("1900-01-01".to_owned())).unwrap_err();
     assert_eq!(
-        refusal.body,
+        body_of(&refusal),
         json!({ "jsonrpc": "2.0", "id": 7, "error": { "code": -32022, "message": "Unsupported protocol version",
             "data": { "supported": ["2026-07-28", "2025-11-25", "2025-06-18"], "requested": "1900-01-01" } } })
     );

@@ -25,7 +25,7 @@ fn parsed(api: OpenAiApi, body: &Value) -> Sent {
 /// The code and the member of a refusal.
 fn refused(api: OpenAiApi, body: &Value) -> (ErrorCode, String) {
     let error = Sent::parse(body.to_string().as_bytes(), api).map(|sent| format!("{sent:?}")).unwrap_err();
-    (error.code, error.field.unwrap_or_default())
+    (error.code, error.field.clone().unwrap_or_default())
 }
 
 fn user(content: &Value) -> Value {

@@ -7,7 +7,7 @@ use wire::protocol::{ErrorCode, Hook, HookPoint, HookReach, NewHook};
 
 fn read(definition: serde_json::Value) -> Result<Hook, String> {
     let new: NewHook = serde_json::from_value(definition).unwrap();
-    define("guard", new).map_err(|error| error.field.unwrap_or_default())
+    define("guard", new).map_err(|error| error.field.clone().unwrap_or_default())
 }
 
 // Issue 20, section 3: bad members are refused with their name.

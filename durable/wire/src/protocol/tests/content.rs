@@ -13,7 +13,7 @@ fn url(media_type: &str, bytes: &[u8]) -> String {
 fn content(content: Value) -> Result<Content, (String, Option<String>)> {
     let body = json!({ "content": content }).to_string();
     let request = ChatRequest::parse(body.as_bytes());
-    request.map(|request| request.content).map_err(|error| (error.detail, error.field))
+    request.map(|request| request.content).map_err(|error| (error.detail.clone(), error.field.clone()))
 }
 
 #[test]

@@ -5,13 +5,13 @@ use super::*;
 
 fn refused(body: &str) -> (String, Option<String>) {
     let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
-    (error.code.as_str().to_owned(), error.field)
+    (error.code.as_str().to_owned(), error.field.clone())
 }
 
 #[test]
 fn a_body_of_invalid_utf8_is_refused() {
     let error = ChatRequest::parse(b"{\"content\": \"\xff\"}").unwrap_err();
-    assert_eq!((error.code, error.field), (ErrorCode::InvalidJson, None));
+    assert_eq!((error.code, error.field.clone()), (ErrorCode::InvalidJson, None));
 }
 
 // Issue 19, 4
@@ -363,7 +363,8 @@ fn a_new_key_is_checked() {
     let parse = |more: serde_json::Value| {
         let mut body = json!({ "name": "ci" });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        NewKey::parse(body.to_string().as_bytes(), 1_000).map_err(|error| error.field.unwrap_or_default())
+        NewKey::parse(body.to_string().as_bytes(), 1_000)
+            .map_err(|error| error.field.clone().unwrap_or_default())
     };
     let (longest, longer) = ("é".repeat(MAX_KEY_NAME_CHARS), "é".repeat(MAX_KEY_NAME_CHARS + 1));
     for good in [

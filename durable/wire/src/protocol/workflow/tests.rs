@@ -21,7 +21,7 @@ fn with(members: Value) -> Value {
 
 fn parse(definition: &Value) -> Result<WorkflowDefinition, (String, Option<String>)> {
     WorkflowDefinition::parse(definition.to_string().as_bytes())
-        .map_err(|error| (error.code.as_str().to_owned(), error.field))
+        .map_err(|error| (error.code.as_str().to_owned(), error.field.clone()))
 }
 
 // W-007 W-011 W-036 W-045 W-056: unknown members are ignored, and everything new is optional.
@@ -145,7 +145,7 @@ fn an_id_is_a_segment_of_an_address() {
 fn notes_have_at_least_50_characters() {
     let of = |notes: String| {
         let body = json!({ "continue_token": "t", "notesMarkdown": notes }).to_string();
-        ContinueSession::parse(body.as_bytes()).map_err(|error| error.field.unwrap_or_default())
+        ContinueSession::parse(body.as_bytes()).map_err(|error| error.field.clone().unwrap_or_default())
     };
     let refused = Err("notesMarkdown".to_owned());
     assert_eq!(of("é".repeat(49)), refused);
@@ -164,7 +164,8 @@ fn a_continuation_is_bounded() {
     let of = |members: Value| {
         let mut body = json!({ "continue_token": "t", "notesMarkdown": "x".repeat(50) });
         body.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        ContinueSession::parse(body.to_string().as_bytes()).map_err(|error| error.field.unwrap_or_default())
+        ContinueSession::parse(body.to_string().as_bytes())
+            .map_err(|error| error.field.clone().unwrap_or_default())
     };
     let context = |bytes: usize| json!({ "contextUpdates": { "k": "x".repeat(bytes - 8) } });
     let artifacts = |count: usize| json!({ "artifacts": vec!["a"; count] });
@@ -189,7 +190,7 @@ fn a_continuation_is_bounded() {
 fn a_request_for_a_workflow_names_it() {
     let of = |members: &str| {
         let body = format!(r#"{{"content": "Go", "workflow_target": "workflow"{members}}}"#);
-        ChatRequest::parse(body.as_bytes()).map_err(|error| error.field.unwrap_or_default())
+        ChatRequest::parse(body.as_bytes()).map_err(|error| error.field.clone().unwrap_or_default())
     };
     let request = of(r#", "workflow_id": "code-review", "chat_context": {"kind": "editor"}"#).unwrap();
     assert!(request.targets_workflow());
