@@ -14,6 +14,7 @@ import { bytesText } from "../../turn/measures";
 import type { Collection } from "../../wire.generated";
 import { chosen, MAX_CHOSEN } from "./chosen";
 import { accepted, collections } from "./collections";
+import "../../components/form.css";
 import "./collections.css";
 import { words as names } from "./en";
 import { words } from "./panel/en";
@@ -96,7 +97,7 @@ function NewCollection() {
   const [busy, setBusy] = useState(false);
   return (
     <form
-      className="new-collection"
+      className="form new-collection"
       onSubmit={async (event) => {
         event.preventDefault();
         if (name.trim() === "" || busy) return;

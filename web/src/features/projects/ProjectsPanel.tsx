@@ -111,7 +111,7 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
   return (
     <>
       <About key={id} project={project} chat={chat} />
-      <section className="project-part">
+      <section>
         <h3>{words.tasks}</h3>
         {tasks.length === 0 && <p className="side-note">{words.noTasks}</p>}
         <ul aria-label={words.tasksOf(name)}>
@@ -120,7 +120,7 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
           ))}
         </ul>
       </section>
-      <section className="project-part">
+      <section>
         <h3>{words.documents}</h3>
         {documents.length === 0 && <p className="side-note">{words.noDocuments}</p>}
         <ul aria-label={words.documentsOf(name)}>
@@ -138,7 +138,7 @@ function Project({ project, failed, chat }: { project: ProjectDetail | null; fai
           ))}
         </ul>
       </section>
-      <section className="project-part">
+      <section>
         <h3>{instructions.title}</h3>
         <Disclosure key={id} label={instructions.openOfProject}>
           <InstructionsForm path={pathOfProject(id)} note={instructions.noteOfProject} />

@@ -114,7 +114,7 @@ function Made({ threadId }: { threadId: string }) {
 function Links({ label, items, titled = false }: { label: string; items: readonly ShareSummary[]; titled?: boolean }) {
   if (items.length === 0) return null;
   return (
-    <section className="share-links">
+    <section>
       <h3>{label}</h3>
       <ul aria-label={label}>
         {items.map((item) => (

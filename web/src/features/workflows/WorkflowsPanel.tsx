@@ -17,6 +17,7 @@ import { words } from "./panel/en";
 import { Here } from "./panel/Start";
 import { Workflow } from "./panel/Workflow";
 import { workflows } from "./workflows";
+import "../../components/form.css";
 import "./panel.css";
 
 export function WorkflowsPanel({ chat, onClose }: PanelProps) {

@@ -102,7 +102,7 @@ function Code({ box, text, told }: { box: RefObject<HTMLTextAreaElement | null>;
 function Id({ box, id, problem }: { box: RefObject<HTMLInputElement | null>; id: string; problem: string | null }) {
   const hint = useId();
   return (
-    <div className="workflow-id">
+    <div className="form workflow-id">
       <label>
         {words.id}
         <input

@@ -27,12 +27,12 @@ export function Workflow({ chat, workflow, saved, onClose }: Props) {
       </p>
       <StartButtons chat={chat} chosen={{ id, name }} onClose={onClose} />
       {definition.goal && (
-        <section className="workflow-part">
+        <section>
           <h3>{words.goal}</h3>
           <p className="workflow-text" dir="auto">{definition.goal}</p>
         </section>
       )}
-      <section className="workflow-part">
+      <section>
         <h3>{words.steps}</h3>
         <ol className="workflow-outline">
           {definition.steps.map((step) => (
