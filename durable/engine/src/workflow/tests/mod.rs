@@ -5,6 +5,7 @@ mod outputs;
 pub(crate) mod planned;
 mod random;
 mod stages;
+mod steered;
 mod stuck;
 mod verified;
 
