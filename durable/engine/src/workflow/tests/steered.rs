@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::hooks::from_variable;
+use wire::protocol::Event;
 
 fn verdict(assessment: &str) -> Reply {
     let verdict = json!({"assessment": assessment, "reasoning": "r", "retry_instruction": "More."});
@@ -89,4 +90,59 @@ fn messages_stay_as_they_are_after_a_kill_at_each_commit() {
         sent.dedup();
         assert_eq!(sent, expected, "{dies_after}");
     }
+}
+
+/// A step whose verifier lets each batch pass, and whose model does not say that the step is done.
+fn slow(rounds: usize) -> Case {
+    let rounds = (0..rounds).map(|_| Reply::Calls(vec![echo()]));
+    on(
+        session(&[("Collect", json!({"verifier": {"threshold": "low"}}))]),
+        script(&[
+            ("Collect", rounds.chain([Reply::Calls(vec![done("Collect")])]).collect()),
+            ("verify Collect", vec![verdict("pass")]),
+            ("all done", vec![Reply::Text("Done.")]),
+        ]),
+    )
+}
+
+// W-098: the calls of a verifier do not count, and a step with one is told as any other.
+#[test]
+fn a_verified_step_without_progress_is_told_at_80_percent() {
+    assert_eq!(flow(&slow(15).run()), ["workflow running 0/1", "workflow complete 1/1"]);
+    let case = slow(17).run();
+    assert_eq!(
+        flow(&case),
+        ["workflow running 0/1", "workflow running 0/1 no_progress", "workflow complete 1/1"]
+    );
+    assert_eq!(told_at(&case), Some(16));
+}
+
+/// The number of the root's own calls before it was told that a step does not advance.
+fn told_at(case: &Case) -> Option<usize> {
+    let events = case.events();
+    let is_told = |event: &Event| matches!(event, Event::WorkflowUpdate { reason: Some(reason), .. } if reason == "no_progress");
+    let at = events.iter().position(is_told)?;
+    let lines = case.lines();
+    Some(lines[..at].iter().filter(|line| line.contains(" echo End")).count())
+}
+
+// A deploy in mid-turn: a version that told nothing at a place went on without a word, and the next one does the same there.
+#[test]
+fn a_place_that_an_older_version_passed_in_silence_stays_silent() {
+    let whole = slow(18).run();
+    let mut entries = whole.disk.entries.borrow().clone();
+    let is_told = |fact: &Fact| {
+        matches!(fact, Fact::Steered(steered)
+            if steered.change.as_ref().is_some_and(|change| change.reason.as_deref() == Some("no_progress")))
+    };
+    let at = entries.iter().position(|entry| is_told(&entry.fact)).unwrap();
+    let place = entries.remove(at).at;
+    let begun = entries.iter().position(|entry| entry.at == place).unwrap();
+    entries.truncate(begun + 1);
+    let mut case = slow(18);
+    case.disk.found(entries);
+    case.resume(None);
+    assert_eq!(flow(&case), ["workflow complete 1/1"]);
+    let revisions: Vec<u64> = changes(&case).iter().map(|change| change.revision).collect();
+    assert_eq!((revisions, left(&case).status), (vec![1, 2], SessionStatus::Complete));
 }
