@@ -207,10 +207,8 @@ async fn judged(
             staged.retries = 0;
             Move::told(prompt::DENIED, Some(change))
         }
-        // The time to answer is over: the session waits for a person, and the next message goes on.
-        Decided::Expired => {
-            Move::Stop(changed(&staged.session, SessionStatus::NeedsHumanReview, Some("unanswered")))
-        }
+        // The time to answer is over, so no decision is open any more: the next message goes on.
+        Decided::Expired => Move::Stop(changed(&staged.session, SessionStatus::Waiting, Some("unanswered"))),
     })
 }
 
