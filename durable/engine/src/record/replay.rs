@@ -132,6 +132,11 @@ impl Replay {
         self.steered.get(at)
     }
 
+    /// Whether a run has begun a step: a model call, or calls in the model's place.
+    pub(crate) fn has_begun(&self, at: &str) -> bool {
+        self.attempts.contains_key(at) || self.models.contains_key(at) || self.called.contains_key(at)
+    }
+
     /// Whether a call had changed the thread's agents.
     pub(crate) fn changed_agents(&self, key: &str) -> bool {
         self.agents.contains(key)

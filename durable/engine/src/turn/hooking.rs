@@ -92,9 +92,11 @@ pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt
     let has_begun = turn.replay.attempts(&at) > 0 || turn.record.borrow().models.contains_key(&at);
     let is_blank = turn.spec.is_blank() && level.place.depth == 0;
     if !has_begun && !is_blank {
-        let round = level.newest_round();
+        let rounds = level.rounds_before();
         let concerns = |hook: &Hook| match hook.on {
-            HookPoint::Result => round.iter().any(|(call, ..)| is_watched(hook, &call.name)),
+            HookPoint::Result => {
+                rounds.iter().any(|(_, calls)| calls.iter().any(|name| is_watched(hook, name)))
+            }
             HookPoint::Input | HookPoint::Action => true,
         };
         let due = |hook: &&Rc<Hook>| points.contains(&hook.on) && concerns(hook);
@@ -110,12 +112,11 @@ pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt
     Ok(is_told)
 }
 
-/// The comments on the calls of the round before a step, in the model's order, then those on the step.
+/// The comments on the calls of the rounds before a step, in the model's order, then those on the step.
 fn comments(turn: &Turn, level: &Level, at: &str) -> Vec<String> {
     let record = turn.record.borrow();
-    let calls = level.newest_round().len();
-    let of_calls = level.last_step_key().into_iter();
-    let about = of_calls.flat_map(|step| (0..calls).map(move |index| call_key(&step, index)));
+    let rounds = level.rounds_before().into_iter();
+    let about = rounds.flat_map(|(step, calls)| (0..calls.len()).map(move |index| call_key(&step, index)));
     let mut comments = Vec::new();
     for about in about.chain([at.to_owned()]) {
         let said = record.hooks.on(&about).filter(|said| said.decision == Some(HookDecision::Comment));

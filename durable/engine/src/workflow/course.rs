@@ -144,14 +144,19 @@ async fn worked(turn: &Turn, level: &mut Level, proposed: Option<StepEnd>) -> Re
         let verdict = verify::ask(turn, level, &step, proposed.as_ref()).await?;
         return judged(turn, level, &step, proposed, verdict).await;
     }
+    Ok(unfinished(turn, level))
+}
+
+/// The step goes on. Readers are told once that it has used most of its model calls.
+fn unfinished(turn: &Turn, level: &mut Level) -> Move {
     let (calls, limit) = (level.stage_calls(), turn.spec.limits.iterations);
-    let Some(staged) = level.staged_mut() else { return Ok(Move::go()) };
+    let Some(staged) = level.staged_mut() else { return Move::go() };
     if staged.is_told || calls.saturating_mul(5) < limit.saturating_mul(4) {
-        return Ok(Move::go());
+        return Move::go();
     }
     staged.is_told = true;
     let change = changed(&staged.session, SessionStatus::Running, Some("no_progress"));
-    Ok(Move::Go(Steered { texts: Vec::new(), change: Some(change) }))
+    Move::Go(Steered { texts: Vec::new(), change: Some(change) })
 }
 
 /// The end of the step that the newest round proposes.
@@ -176,6 +181,7 @@ async fn judged(
 ) -> Result<Move, Halt> {
     let Some(staged) = level.staged_mut() else { return Ok(Move::go()) };
     let reason = match verdict {
+        Verdict::Pass if proposed.is_none() => return Ok(unfinished(turn, level)),
         Verdict::Pass => return Ok(passed(level, proposed, None)),
         Verdict::Retry { instruction } if staged.retries < MAX_RETRIES => {
             staged.retries += 1;
@@ -201,10 +207,8 @@ async fn judged(
             staged.retries = 0;
             Move::told(prompt::DENIED, Some(change))
         }
-        // The time to answer is over: the session waits for a person, and the next message goes on.
-        Decided::Expired => {
-            Move::Stop(changed(&staged.session, SessionStatus::NeedsHumanReview, Some("unanswered")))
-        }
+        // The time to answer is over, so no decision is open any more: the next message goes on.
+        Decided::Expired => Move::Stop(changed(&staged.session, SessionStatus::Waiting, Some("unanswered"))),
     })
 }
 
@@ -283,6 +287,8 @@ pub(super) fn of_step(
 fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<(), Halt> {
     let at = level.wave_key();
     let known = turn.replay.steered(&at).cloned();
+    // A run that went on from here without a word had nothing to say, whatever this version would say.
+    let known = known.or_else(|| turn.replay.has_begun(&at).then(Steered::default));
     let is_new = known.is_none();
     let steered = known.unwrap_or(steered);
     if is_new && steered != Steered::default() {

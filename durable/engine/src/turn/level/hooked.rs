@@ -83,16 +83,25 @@ impl Level {
 
     /// The calls of the newest round, each with its result and whether that is an error.
     pub(crate) fn newest_round(&self) -> Vec<(&ToolCall, &str, bool)> {
+        calls_of(self.rounds().last().map_or_else(|| self.from_last_reply(), |(_, round)| round))
+    }
+
+    /// The messages from the model's last reply on.
+    pub(super) fn from_last_reply(&self) -> &[Rc<Message>] {
         let made = self.messages.iter().rposition(|message| matches!(**message, Message::Assistant { .. }));
-        let Some((first, results)) = made.and_then(|at| self.messages.get(at..)?.split_first()) else {
-            return Vec::new();
-        };
-        let Message::Assistant { tool_calls, .. } = first.as_ref() else { return Vec::new() };
-        let results = results.iter().filter_map(|message| match message.as_ref() {
-            Message::Tool { content, is_error, .. } => Some((content.as_str(), *is_error)),
-            _ => None,
-        });
-        tool_calls.iter().zip(results).map(|(call, (content, is_error))| (call, content, is_error)).collect()
+        made.and_then(|at| self.messages.get(at..)).unwrap_or_default()
+    }
+
+    /// The rounds since the level's last model call, oldest first: the key of each round's step, and the names of its
+    /// calls. A level without a course has one such round at most.
+    pub(in crate::turn) fn rounds_before(&self) -> Vec<(String, Vec<&str>)> {
+        let named = |round| calls_of(round).into_iter().map(|(call, ..)| call.name.as_str()).collect();
+        match self.staged() {
+            Some(_) => self.rounds().iter().map(|(step, round)| (step.clone(), named(round))).collect(),
+            None => {
+                self.last_step_key().map(|step| (step, named(self.from_last_reply()))).into_iter().collect()
+            }
+        }
     }
 
     /// Whether a call of this name has succeeded in this turn.
@@ -110,4 +119,15 @@ impl Level {
     pub(super) fn transcript(&self) -> &[Rc<Message>] {
         &self.messages
     }
+}
+
+/// The calls of a round, each with its result and whether that is an error. The round begins with the reply that made them.
+fn calls_of(round: &[Rc<Message>]) -> Vec<(&ToolCall, &str, bool)> {
+    let Some((first, results)) = round.split_first() else { return Vec::new() };
+    let Message::Assistant { tool_calls, .. } = first.as_ref() else { return Vec::new() };
+    let results = results.iter().filter_map(|message| match message.as_ref() {
+        Message::Tool { content, is_error, .. } => Some((content.as_str(), *is_error)),
+        _ => None,
+    });
+    tool_calls.iter().zip(results).map(|(call, (content, is_error))| (call, content, is_error)).collect()
 }

@@ -2,6 +2,8 @@
 //! after each reply without calls. When a stage ends, its messages give way to its notes, so requests do not grow with the
 //! stages.
 
+use std::rc::Rc;
+
 use super::prune::fixed_tokens;
 use super::{Level, LevelEnd, State};
 use crate::journal::{Session, SessionChange, ToolEnd};
@@ -35,6 +37,9 @@ pub(crate) struct Staged {
     steered: usize,
     /// The changes of the session that the newest round brought, each with the place of its call.
     changes: Vec<(usize, SessionChange)>,
+    /// The rounds since the last model call, each with the key of its step. The end of a stage takes their messages away
+    /// before hooks are asked about them.
+    rounds: Vec<(String, Vec<Rc<Message>>)>,
 }
 
 impl Staged {
@@ -64,6 +69,7 @@ impl Level {
             has_results: false,
             steered: 0,
             changes: Vec::new(),
+            rounds: Vec::new(),
         }));
     }
 
@@ -105,12 +111,23 @@ impl Level {
 
     /// A model call has its outcome: the messages of the course before it are messages like others.
     pub(super) fn heard_steering(&mut self) {
-        self.staged.iter_mut().for_each(|staged| (staged.steered, staged.has_results) = (0, false));
+        if let Some(staged) = &mut self.staged {
+            (staged.steered, staged.has_results) = (0, false);
+            staged.rounds.clear();
+        }
+    }
+
+    /// The rounds of a level on a course since its last model call, each with the key of its step.
+    pub(super) fn rounds(&self) -> &[(String, Vec<Rc<Message>>)] {
+        self.staged.as_ref().map_or(&[], |staged| &staged.rounds)
     }
 
     /// Notes the changes that a round brought. The course says how the level goes on.
     pub(super) fn settle_round(&mut self, results: &[ToolEnd]) {
+        let step = self.last_step_key().unwrap_or_default();
+        let round = self.staged.as_ref().map(|_| (step, self.from_last_reply().to_vec()));
         let Some(staged) = &mut self.staged else { return };
+        staged.rounds.extend(round);
         let changes = results.iter().enumerate();
         staged.changes.extend(changes.filter_map(|(index, end)| Some((index, *end.session.clone()?))));
         (staged.is_due, staged.is_nudged, staged.has_results) = (true, false, true);
@@ -173,7 +190,10 @@ impl Level {
     pub(crate) fn forget_round(&mut self, length: usize) {
         self.messages.truncate(length);
         self.limits.iterations = self.limits.iterations.saturating_add(1);
-        self.staged.iter_mut().for_each(|staged| staged.since = staged.since.saturating_add(1));
+        if let Some(staged) = &mut self.staged {
+            staged.since = staged.since.saturating_add(1);
+            staged.rounds.pop();
+        }
     }
 
     /// Goes on, with these messages before the next model call.

@@ -1,10 +1,12 @@
 //! Turns that work on sessions of workflows, with a scripted model, an injected clock and a log in memory.
 
 pub(crate) mod deaths;
+mod limits;
 mod outputs;
 pub(crate) mod planned;
 mod random;
 mod stages;
+mod steered;
 mod stuck;
 mod verified;
 

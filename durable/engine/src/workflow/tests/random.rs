@@ -27,11 +27,14 @@ struct Random {
 }
 
 fn member(kind: u8) -> Value {
-    match kind % 6 {
-        0 => json!({"verifier": {"threshold": "low"}}),
+    let verifier = json!({"threshold": "low"});
+    match kind % 8 {
+        0 => json!({"verifier": verifier}),
         1 => json!({"type": "planned"}),
         2 => json!({"type": "planned", "review": true}),
         3 => json!({"output_mode": "structured_output"}),
+        4 => json!({"type": "planned", "review": true, "verifier": verifier}),
+        5 => json!({"output_mode": "structured_output", "verifier": verifier}),
         _ => json!({}),
     }
 }

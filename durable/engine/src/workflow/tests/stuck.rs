@@ -72,6 +72,19 @@ fn a_step_without_progress_is_told_at_80_percent() {
     assert_eq!((left(&case).status, left(&case).step), (SessionStatus::Waiting, 0));
 }
 
+// W-099: a step that was told to be slow may still get stuck. The terminal signal decides.
+#[test]
+fn a_slow_step_that_gets_stuck_is_stuck() {
+    let rounds = (0..16).map(|_| Reply::Calls(vec![echo()]));
+    let replies = rounds.chain([Reply::Text("Hm."), Reply::Text("Hm.")]).collect();
+    let case = speaking(Stuck::Abort, replies).run();
+    assert_eq!(
+        flow(&case),
+        ["workflow running 0/1", "workflow running 0/1 no_progress", "workflow stuck 0/1 no_advance"]
+    );
+    assert_eq!((left(&case).status, requests(&case).len()), (SessionStatus::Stuck, 18));
+}
+
 // W-096: a stop leaves each call with a result, and the session at its step.
 #[test]
 fn a_cancelled_turn_leaves_the_session_at_its_step() {

@@ -179,7 +179,7 @@ fn a_review_asks_each_time() {
     assert_eq!(left(&case).status, SessionStatus::Complete);
 }
 
-// W-042: nobody came. The session waits for a person, and no model is asked any more.
+// W-042: no person answered in time. The session waits for a message, and no model is asked any more.
 #[test]
 fn an_unanswered_review_waits() {
     let mut case = judged(vec![Reply::Calls(vec![done("Collect")])], vec![judges("escalate", "")]);
@@ -189,8 +189,8 @@ fn an_unanswered_review_waits() {
     case.say(None, |turn| turn.expire().unwrap());
     case.check();
     assert_eq!(requests(&case).len(), before);
-    assert_eq!(flow(&case).last().unwrap(), "workflow needs_human_review 0/2 unanswered");
-    assert_eq!(left(&case).status, SessionStatus::NeedsHumanReview);
+    assert_eq!(flow(&case).last().unwrap(), "workflow waiting 0/2 unanswered");
+    assert_eq!(left(&case).status, SessionStatus::Waiting);
     let lines = case.lines();
     assert_eq!(lines[lines.len() - 3], "state waiting");
 }
