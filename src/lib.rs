@@ -15,6 +15,7 @@ pub mod cursor;
 pub mod head;
 pub mod health;
 pub mod ids;
+pub mod job;
 pub mod models;
 pub mod origin;
 pub mod page;

@@ -1,18 +1,14 @@
-//! How long data stays: the variable `RETENTION`, and the run that deletes what is older, as a job in D1. A run goes
-//! through its parts in steps. Each step deletes a bounded number of rows and may be repeated, and D1 has the stage after
-//! it, so a run that was killed at any moment goes on there. Pure: `routes::retention` has the port over D1 and the objects
-//! of threads.
+//! How long data stays: the variable `RETENTION`, and the run that deletes what is older, as a job in D1 (`crate::job`). A
+//! run goes through its parts in steps. Pure: `routes::retention` has the port over D1 and the objects of threads.
 //!
 //! A visitor whose session was not seen for long is erased whole, by a job as a user's own (`account::erasure`).
 
 pub mod store;
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use wire::redact::json_problem;
 
-use crate::account::erasure::{LEASE_MS, MARGIN_MS, wait_ms};
+use crate::job::{self, Deleted, Job, Next, Port};
 
 const DAY_MS: u64 = 86_400_000;
 /// From the beginning of a run to the beginning of the next one. The unit of `RETENTION` is a day.
@@ -136,7 +132,8 @@ pub enum Part {
 }
 
 impl Part {
-    /// The parts in their order, each with the name under which a run counts what it deleted.
+    /// The parts in their order, each with the name under which a run counts what it deleted; of visitors, the
+    /// erasures that it began.
     pub const ALL: [(Part, &'static str); 8] = [
         (Part::Visitors, "visitors"),
         (Part::VisitorsWithoutRow, "visitors"),
@@ -147,10 +144,6 @@ impl Part {
         (Part::Audit, "audit"),
         (Part::Index, "merged"),
     ];
-
-    fn place(self) -> usize {
-        Part::ALL.iter().position(|(part, _)| *part == self).unwrap_or_default()
-    }
 }
 
 /// Where a run stands.
@@ -165,84 +158,34 @@ pub struct Stage {
     pub steps: usize,
 }
 
-/// A run, as its driver has it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    pub started_at: u64,
-    pub stage: Stage,
-    /// The numbers of what is deleted, by table; of visitors, the erasures that were begun.
-    pub removed: BTreeMap<String, u64>,
-    pub lease: u64,
-    pub lease_until: u64,
-    pub failures: u32,
-}
-
-/// The number of rows that a step deleted, and the key after which its part goes on; none where the part is over.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deleted {
-    pub count: u64,
-    pub next: Option<Vec<String>>,
-}
-
-/// The storage. Each method may be repeated, and may fail before or after it has done its work.
-pub trait Retaining {
-    type Error;
-
-    /// Takes one step of a part, which deletes what is not younger than `until`.
-    fn step(&mut self, run: &Run, until: u64) -> impl Future<Output = Result<Deleted, Self::Error>>;
-    /// Stores where the run stands, and gives it up until `from`.
-    fn save(&mut self, run: &Run, from: u64) -> impl Future<Output = Result<(), Self::Error>>;
-    fn end(&mut self, run: &Run) -> impl Future<Output = Result<(), Self::Error>>;
-    /// How many requests were made.
-    fn requests(&self) -> u32;
-    fn now(&self) -> u64;
-}
-
-/// Drives a run as far as so many requests and the lease allow, and stores where it stands. True at its end.
-pub async fn drive<R: Retaining>(
-    port: &mut R,
+/// Drives a run as `job::drive` does. `delete` takes one step of a stage, which deletes what is not younger than a time, in
+/// milliseconds since 1970. It may be repeated, and may fail before or after it has done its work.
+pub async fn drive<P: Port<Stage = Stage>>(
+    port: &mut P,
     retention: &Retention,
-    run: &mut Run,
+    run: &mut Job<Stage>,
     requests: u32,
-) -> Result<bool, R::Error> {
-    loop {
-        let now = port.now();
-        if port.requests() + STEP_REQUESTS > requests || now + MARGIN_MS > run.lease_until {
-            port.save(run, now).await?;
-            return Ok(false);
-        }
-        let Some((part, counted)) = Part::ALL.get(run.stage.part.place()) else { return Ok(false) };
-        let deleted = match retention.until(*part, run.started_at) {
+    delete: impl AsyncFn(&mut P, &Stage, u64) -> Result<Deleted<Vec<String>>, P::Error>,
+) -> Result<Option<u64>, P::Error> {
+    let step = async |port: &mut P, run: &mut Job<Stage>| {
+        let part = run.stage.part;
+        let deleted = match retention.until(part, run.started_at) {
             None => Deleted::default(),
-            Some(until) => match port.step(run, until).await {
-                Ok(deleted) => deleted,
-                Err(error) => {
-                    run.failures = run.failures.saturating_add(1);
-                    port.save(run, now + wait_ms(run.failures)).await?;
-                    return Err(error);
-                }
-            },
+            Some(until) => delete(port, &run.stage, until).await?,
         };
-        run.failures = 0;
-        if deleted.count > 0 {
-            *run.removed.entry((*counted).to_owned()).or_default() += deleted.count;
+        let mut parts = Part::ALL.into_iter().skip_while(|(other, _)| *other != part);
+        if let Some((_, counted)) = parts.next() {
+            run.count(counted, deleted.count);
         }
         let steps = run.stage.steps + 1;
-        let goes_on = deleted.next.filter(|_| *part != Part::Index || steps < MERGES);
-        run.stage = match (goes_on, Part::ALL.get(part.place() + 1)) {
-            (Some(after), _) => Stage { part: *part, after, steps },
-            (None, Some((next, _))) => Stage { part: *next, ..Stage::default() },
-            (None, None) => {
-                port.end(run).await?;
-                return Ok(true);
-            }
-        };
-    }
-}
-
-/// The lease of a driver that takes a run now ends then.
-pub fn lease_until(now: u64) -> u64 {
-    now + LEASE_MS
+        let goes_on = deleted.next.filter(|_| part != Part::Index || steps < MERGES);
+        Ok(match (goes_on, parts.next()) {
+            (Some(after), _) => Next::At(Stage { part, after, steps }),
+            (None, Some((part, _))) => Next::At(Stage { part, ..Stage::default() }),
+            (None, None) => Next::End,
+        })
+    };
+    job::drive(port, run, requests, STEP_REQUESTS, step).await
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
-//! The erasure of a user's data, as a job in D1. Its stage says what is next; each step deletes a bounded part, and may be
-//! repeated. So a job that was killed at any moment goes on from the last stage that D1 has, and ends in the same state.
-//! Pure: `routes::account` has the port over D1, R2, Vectorize and the threads' objects, and who drives jobs.
+//! The erasure of a user's data, as a job in D1 (`crate::job`). Pure: `routes::account` has the port over D1, R2, Vectorize
+//! and the threads' objects, and who drives jobs.
 //!
 //! The job sweeps twice. A credential that an isolate verified a moment before the job began still serves there for a
 //! minute, so the user may write during the first sweep. The second one begins when no such credential can serve any more.
@@ -11,18 +10,11 @@ use serde::{Deserialize, Serialize};
 use wire::protocol::{ApiError, ErrorCode, Owner, read_body};
 
 use super::kinds;
+use crate::job::{self, Deleted, Job, Next, Port};
 
 /// From the beginning of a job to its second sweep: a verified credential serves for a minute (`auth::seen`), and a turn
 /// that begins at its end is in D1 within ten seconds (`platform::storage::schedule`).
 pub const SETTLE_MS: u64 = 90_000;
-/// How long a driver owns a job. Longer than the requests of one drive take.
-pub const LEASE_MS: u64 = 120_000;
-/// A driver begins no step in the last part of its lease: the longest step, a thread whose turn has to be stopped, takes
-/// less.
-pub const MARGIN_MS: u64 = 45_000;
-/// The wait after a step that failed. It doubles up to the longest.
-const FIRST_WAIT_MS: u64 = 2_000;
-const LONGEST_WAIT_MS: u64 = 600_000;
 /// How long the row of a job stays after its end.
 pub const KEPT_MS: u64 = 30 * 86_400_000;
 /// The threads that one step looks up.
@@ -86,122 +78,59 @@ impl Stage {
     }
 }
 
-/// A job, as its driver has it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Job {
-    pub owner: Owner,
-    pub started_at: u64,
-    pub stage: Stage,
-    /// The numbers of what is gone: threads, files, and rows by table.
-    pub removed: BTreeMap<String, u64>,
-    pub lease: u64,
-    pub lease_until: u64,
-    pub failures: u32,
-}
-
-/// How a drive ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Driven {
-    /// There is more to do, from this time on.
-    Later(u64),
-    /// All is gone.
-    Done,
-}
-
-/// Some items that a step deleted, and where its part goes on; none where the part is over.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deleted {
-    pub count: u64,
-    pub next: Option<String>,
-}
-
 /// The storage of all data. Each method may be repeated, and may fail before or after it has done its work.
-pub trait Erasing {
-    type Error;
-
+pub trait Erasing: Port<Stage = Stage> {
+    fn owner(&self) -> &Owner;
     /// Deletes some threads after an id, with their folders.
-    fn threads(&mut self, job: &Job) -> impl Future<Output = Result<Deleted, Self::Error>>;
+    fn threads(&mut self, after: &str) -> impl Future<Output = Result<Deleted<String>, Self::Error>>;
     /// Deletes the vectors of some documents after an id.
-    fn vectors(&mut self, job: &Job) -> impl Future<Output = Result<Deleted, Self::Error>>;
+    fn vectors(&mut self, after: &str) -> impl Future<Output = Result<Deleted<String>, Self::Error>>;
     /// Deletes some files of a folder.
-    fn files(&mut self, job: &Job, prefix: &str) -> impl Future<Output = Result<Deleted, Self::Error>>;
-    /// Deletes some rows of a table.
+    fn files(&mut self, prefix: &str) -> impl Future<Output = Result<Deleted<String>, Self::Error>>;
+    /// Deletes some rows of a table, as long as the driver with this lease owns the job.
     fn rows(
         &mut self,
-        job: &Job,
+        lease: u64,
         table: &str,
         rows: &kinds::Rows,
-    ) -> impl Future<Output = Result<Deleted, Self::Error>>;
-    /// Stores where the job stands, and gives it up until `from`.
-    fn save(&mut self, job: &Job, from: u64) -> impl Future<Output = Result<(), Self::Error>>;
-    /// Ends the job. The same statement says so, so that nothing of the next life is deleted.
-    fn end(&mut self, job: &Job) -> impl Future<Output = Result<(), Self::Error>>;
-    /// How many requests were made.
-    fn requests(&self) -> u32;
-    fn now(&self) -> u64;
+    ) -> impl Future<Output = Result<Deleted<String>, Self::Error>>;
 }
 
-/// Drives a job as far as the requests and the lease allow, and stores where it stands.
-pub async fn drive<E: Erasing>(port: &mut E, job: &mut Job) -> Result<Driven, E::Error> {
-    let settled_at = job.started_at + SETTLE_MS;
-    loop {
-        let (now, is_second) = (port.now(), job.stage.sweep > 0);
-        let spent = port.requests() + STEP_REQUESTS > DRIVE_REQUESTS || now + MARGIN_MS > job.lease_until;
-        if is_second && job.stage == job.stage.again() && now < settled_at {
-            port.save(job, settled_at).await?;
-            return Ok(Driven::Later(settled_at));
-        }
-        if spent {
-            port.save(job, now).await?;
-            return Ok(Driven::Later(now));
-        }
-        match step(port, job).await {
-            Ok(Some(stage)) => (job.stage, job.failures) = (stage, 0),
-            Ok(None) if is_second => {
-                port.end(job).await?;
-                return Ok(Driven::Done);
-            }
-            Ok(None) => (job.stage, job.failures) = (job.stage.again(), 0),
-            Err(error) => {
-                job.failures = job.failures.saturating_add(1);
-                port.save(job, now + wait_ms(job.failures)).await?;
-                return Err(error);
-            }
-        }
+/// Drives a job as `job::drive` does.
+pub async fn drive<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Option<u64>, E::Error> {
+    job::drive(port, job, DRIVE_REQUESTS, STEP_REQUESTS, step).await
+}
+
+/// Takes one step. The second sweep waits at its beginning, and so does the only one of a job that the retention began.
+async fn step<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Stage>, E::Error> {
+    let (stage, again, settled_at) = (job.stage.clone(), job.stage.again(), job.started_at + SETTLE_MS);
+    if stage == again && port.now() < settled_at {
+        return Ok(Next::Wait(again, settled_at));
     }
-}
-
-/// The wait after so many failures in a row.
-pub fn wait_ms(failures: u32) -> u64 {
-    FIRST_WAIT_MS.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(LONGEST_WAIT_MS)
-}
-
-/// Takes one step, and tells the next stage; none at the end of a sweep.
-async fn step<E: Erasing>(port: &mut E, job: &mut Job) -> Result<Option<Stage>, E::Error> {
-    let stage = job.stage.clone();
     let (counted, deleted, behind) = match stage.part {
-        Part::Threads => ("threads", port.threads(job).await?, stage.part(Part::Vectors, 0)),
-        Part::Vectors => ("", port.vectors(job).await?, stage.part(Part::Folders, 0)),
-        Part::Folders => match kinds::of_owner(&job.owner).get(stage.at) {
-            None => return Ok(Some(stage.part(Part::Rows, 0))),
+        Part::Threads => ("threads", port.threads(&stage.after).await?, stage.part(Part::Vectors, 0)),
+        Part::Vectors => ("", port.vectors(&stage.after).await?, stage.part(Part::Folders, 0)),
+        Part::Folders => match kinds::of_owner(port.owner()).get(stage.at) {
+            None => return Ok(Next::At(stage.part(Part::Rows, 0))),
             Some(folder) => {
-                let deleted = port.files(job, &folder.prefix).await?;
+                let deleted = port.files(&folder.prefix).await?;
                 ("files", deleted, stage.part(Part::Folders, stage.at + 1))
             }
         },
         Part::Rows => match kinds::of_users().nth(stage.at) {
-            None => return Ok(None),
+            None if stage.sweep > 0 => return Ok(Next::End),
+            None => return Ok(Next::Wait(again, settled_at)),
             Some((table, rows)) => {
-                let deleted = port.rows(job, table, &rows).await?;
+                let deleted = port.rows(job.lease, table, &rows).await?;
                 (table, deleted, stage.part(Part::Rows, stage.at + 1))
             }
         },
     };
-    if deleted.count > 0 && !counted.is_empty() {
+    if !counted.is_empty() {
         // Not the rows of a deleted thread: the thread is counted.
-        *job.removed.entry(counted.to_owned()).or_default() += deleted.count;
+        job.count(counted, deleted.count);
     }
-    Ok(Some(match deleted.next {
+    Ok(Next::At(match deleted.next {
         Some(after) => stage.after(after),
         None => behind,
     }))

@@ -15,6 +15,7 @@ pub mod foreign;
 mod health;
 #[cfg(feature = "instructions")]
 mod instructions;
+mod job;
 mod jwks;
 mod keys;
 #[cfg(feature = "knowledge")]

@@ -5,17 +5,20 @@ use platform::storage::outgoing::first_id;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
-use wire::protocol::{ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{Owner, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Date, Env, Result};
 
-use super::object;
+use super::job;
 use crate::account::erasure::Stage as ErasureStage;
 use crate::auth::sessions::visitor_hash;
+use crate::job::{Job, LEASE_MS, Port};
 use crate::retention::{
-    Deleted, EVERY_MS, KEPT_MS, Part, ROWS, Retaining, Retention, Run, STEP_REQUESTS, Stage, THREADS,
-    VISITORS, drive as drive_run, lease_until, store,
+    EVERY_MS, KEPT_MS, Part, ROWS, Retention, STEP_REQUESTS, Stage, THREADS, VISITORS, drive as drive_run,
+    store,
 };
+
+type Deleted = crate::job::Deleted<Vec<String>>;
 
 /// The requests that find out whether there is a run to drive, and store where it stands.
 const AROUND: u32 = 3;
@@ -33,29 +36,13 @@ pub async fn drive(env: &Env, requests: u32) -> Result<bool> {
     let stage = serde_json::to_string(&Stage::default())?;
     let begun = now.saturating_sub(EVERY_MS);
     let begin = database.prepare(store::BEGIN).bind(&[number(now), text(&stage), number(begun)])?;
-    let take = database.prepare(store::TAKE).bind(&[number(now), number(lease_until(now))])?;
+    let take = database.prepare(store::TAKE).bind(&[number(now), number(now + LEASE_MS)])?;
     let forget = database.prepare(store::FORGET).bind(&[number(now.saturating_sub(KEPT_MS))])?;
     let results = batch(env, vec![begin, take, forget]).await?;
     let taken = results.get(1).map(rows).transpose()?.unwrap_or_default();
-    let Some(mut run) = run_of(&taken)? else { return Ok(true) };
+    let Some(mut run) = wire::json::from_str::<Vec<_>>(&taken)?.pop() else { return Ok(true) };
     let mut port = Stored { env, requests: AROUND };
-    drive_run(&mut port, &retention, &mut run, requests).await
-}
-
-fn run_of(taken: &str) -> Result<Option<Run>> {
-    #[derive(Deserialize)]
-    struct Row {
-        started_at: u64,
-        stage: String,
-        removed: String,
-        lease: u64,
-        lease_until: u64,
-        failures: u32,
-    }
-    let Some(row) = wire::json::from_str::<Vec<Row>>(taken)?.pop() else { return Ok(None) };
-    let Row { started_at, stage, removed, lease, lease_until, failures } = row;
-    let (stage, removed) = (wire::json::from_str(&stage)?, wire::json::from_str(&removed)?);
-    Ok(Some(Run { started_at, stage, removed, lease, lease_until, failures }))
+    Ok(drive_run(&mut port, &retention, &mut run, requests, Stored::delete).await?.is_none())
 }
 
 /// The data of all users.
@@ -64,28 +51,16 @@ struct Stored<'a> {
     requests: u32,
 }
 
-impl Retaining for Stored<'_> {
+impl Port for Stored<'_> {
+    type Stage = Stage;
     type Error = worker::Error;
 
-    async fn step(&mut self, run: &Run, until: u64) -> Result<Deleted> {
-        match run.stage.part {
-            Part::Visitors => self.visitors(run, until).await,
-            Part::VisitorsWithoutRow => self.visitors_without_row(run, until).await,
-            Part::Threads => self.threads(run, until).await,
-            Part::ModelCalls => self.page("llm_usage", run, until).await,
-            Part::ToolCalls => self.page("tool_usage", run, until).await,
-            Part::Errors => self.oldest(&store::delete_errors(), until).await,
-            Part::Audit => self.oldest(&store::delete_audit(), until).await,
-            Part::Index => self.merge(run).await,
-        }
+    async fn save(&mut self, run: &Job<Stage>, from: u64) -> Result<()> {
+        self.write(store::SAVE, run, &[number(from), run.failures.into()]).await
     }
 
-    async fn save(&mut self, run: &Run, from: u64) -> Result<()> {
-        self.write(store::SAVE, run, vec![number(from), run.failures.into()]).await
-    }
-
-    async fn end(&mut self, run: &Run) -> Result<()> {
-        self.write(store::END, run, vec![number(self.now())]).await
+    async fn end(&mut self, run: &Job<Stage>) -> Result<()> {
+        self.write(store::END, run, &[number(self.now())]).await
     }
 
     fn requests(&self) -> u32 {
@@ -98,15 +73,26 @@ impl Retaining for Stored<'_> {
 }
 
 impl Stored<'_> {
+    async fn delete(&mut self, stage: &Stage, until: u64) -> Result<Deleted> {
+        match stage.part {
+            Part::Visitors => self.visitors(stage, until).await,
+            Part::VisitorsWithoutRow => self.visitors_without_row(stage, until).await,
+            Part::Threads => self.threads(stage, until).await,
+            Part::ModelCalls => self.page("llm_usage", stage, until).await,
+            Part::ToolCalls => self.page("tool_usage", stage, until).await,
+            Part::Errors => self.oldest(&store::delete_errors(), until).await,
+            Part::Audit => self.oldest(&store::delete_audit(), until).await,
+            Part::Index => self.merge(stage).await,
+        }
+    }
+
     fn prepare(&self, sql: &str, values: &[JsValue]) -> Result<D1PreparedStatement> {
         database(self.env)?.prepare(sql).bind(values)
     }
 
-    async fn write(&mut self, sql: &str, run: &Run, more: Vec<JsValue>) -> Result<()> {
+    async fn write(&mut self, sql: &str, run: &Job<Stage>, more: &[JsValue]) -> Result<()> {
         self.requests += 1;
-        let (stage, removed) = (serde_json::to_string(&run.stage)?, json!(run.removed).to_string());
-        let own = [number(run.started_at), number(run.lease), text(&stage), text(&removed)];
-        let values: Vec<JsValue> = own.into_iter().chain(more).collect();
+        let values = job::values(run, &[number(run.started_at)], more)?;
         self.prepare(sql, &values)?.run().await.map(drop)
     }
 
@@ -116,9 +102,9 @@ impl Stored<'_> {
         Ok([number(self.now()), number(until), text(&first_id(until)), text(&stage)])
     }
 
-    async fn visitors(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+    async fn visitors(&mut self, stage: &Stage, until: u64) -> Result<Deleted> {
         self.requests += 1;
-        let after = text(key(run, 0));
+        let after = text(key(stage, 0));
         let values = [self.begun(until)?.as_slice(), std::slice::from_ref(&after)].concat();
         let erase = self.prepare(&store::erase_visitors(), &values)?;
         let forget = self.prepare(&store::forget_visitors(), &values)?;
@@ -127,9 +113,9 @@ impl Stored<'_> {
         Ok(Deleted { count: count(results.first())?, next: keys(results.get(2))? })
     }
 
-    async fn visitors_without_row(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+    async fn visitors_without_row(&mut self, stage: &Stage, until: u64) -> Result<Deleted> {
         self.requests += 2;
-        let list = self.prepare(&store::visitors_with_threads(), &[text(key(run, 0))])?;
+        let list = self.prepare(&store::visitors_with_threads(), &[text(key(stage, 0))])?;
         let found: Vec<Value> = wire::json::from_str(&rows(&list.all().await?)?)?;
         let ids: Vec<&str> = found.iter().filter_map(|row| row.get("id")?.as_str()).collect();
         let next = (ids.len() >= VISITORS as usize).then(|| ids.last().map(|id| vec![(*id).to_owned()]));
@@ -140,7 +126,7 @@ impl Stored<'_> {
         Ok(Deleted { count: count(Some(&begun))?, next: next.flatten() })
     }
 
-    async fn threads(&mut self, run: &Run, until: u64) -> Result<Deleted> {
+    async fn threads(&mut self, stage: &Stage, until: u64) -> Result<Deleted> {
         #[derive(Deserialize)]
         struct Row {
             tenant: String,
@@ -149,7 +135,7 @@ impl Stored<'_> {
             last: u8,
         }
         self.requests += 1;
-        let own = [text(key(run, 0)), text(key(run, 1)), text(key(run, 2)), number(until)];
+        let own = [text(key(stage, 0)), text(key(stage, 1)), text(key(stage, 2)), number(until)];
         let found = self.prepare(&store::idle_threads(), &own)?.all().await?;
         let (mut idle, mut end): (Vec<Row>, Vec<Row>) =
             wire::json::from_str::<Vec<Row>>(&rows(&found)?)?.into_iter().partition(|row| row.last == 0);
@@ -162,7 +148,7 @@ impl Stored<'_> {
         Ok(Deleted { count, next: last.map(|row| vec![row.tenant, row.user_id, row.id]) })
     }
 
-    /// Has a thread's object delete the thread, unless somebody used it. Its outbox tells D1, so its rows do not come back.
+    /// Deletes a thread, unless somebody used it. Its outbox tells D1, so its rows do not come back.
     async fn expire(&mut self, tenant: String, user_id: &str, id: &str, unused_since: u64) -> Result<bool> {
         let (Some((issuer, user)), Ok(thread_id)) = (user_id.split_once(':'), Uuid::try_parse(id)) else {
             return Ok(false);
@@ -170,20 +156,12 @@ impl Stored<'_> {
         self.requests += 1;
         let owner = Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() };
         let command = ThreadCommand::Expire { unused_since };
-        let response = object::ask(self.env, &ThreadEnvelope { owner, thread_id, command }).await;
-        let response =
-            response.map_err(|failure| worker::Error::RustError(failure.log_line().unwrap_or_default()))?;
-        match response.status() {
-            204 => Ok(true),
-            200 => Ok(false),
-            status if status == ErrorCode::ThreadNotFound.status() => Ok(false),
-            status => Err(worker::Error::RustError(format!("the object of a thread answered {status}"))),
-        }
+        job::delete_thread(self.env, &ThreadEnvelope { owner, thread_id, command }).await
     }
 
-    async fn page(&mut self, table: &str, run: &Run, until: u64) -> Result<Deleted> {
+    async fn page(&mut self, table: &str, stage: &Stage, until: u64) -> Result<Deleted> {
         self.requests += 1;
-        let own = [text(key(run, 0)), text(key(run, 1)), text(key(run, 2))];
+        let own = [text(key(stage, 0)), text(key(stage, 1)), text(key(stage, 2))];
         let end = self.prepare(&store::end_of_page(table), &own)?;
         let values = [own.as_slice(), &[number(until)]].concat();
         let delete = self.prepare(&store::delete_page(table), &values)?;
@@ -198,8 +176,8 @@ impl Stored<'_> {
         Ok(Deleted { count, next: (count >= ROWS.into()).then(Vec::new) })
     }
 
-    async fn merge(&mut self, run: &Run) -> Result<Deleted> {
-        let is_first = run.stage.steps == 0;
+    async fn merge(&mut self, stage: &Stage) -> Result<Deleted> {
+        let is_first = stage.steps == 0;
         if is_first && self.segments().await? <= 1 {
             return Ok(Deleted::default());
         }
@@ -218,8 +196,8 @@ impl Stored<'_> {
 }
 
 /// A part of the key after which a run goes on; empty at the beginning, which is before every key.
-fn key(run: &Run, at: usize) -> &str {
-    run.stage.after.get(at).map_or("", String::as_str)
+fn key(stage: &Stage, at: usize) -> &str {
+    stage.after.get(at).map_or("", String::as_str)
 }
 
 fn count(result: Option<&worker::D1Result>) -> Result<u64> {

@@ -10,14 +10,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use wire::protocol::{AuditAction, ErrorCode, Owner, ThreadCommand, ThreadEnvelope, hex};
+use wire::protocol::{AuditAction, Owner, ThreadCommand, ThreadEnvelope, hex};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Date, Env, Result, console_error};
 
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::erasure::{
-    Confirmation, DOCUMENTS, DRIVE_REQUESTS, Deleted, Driven, Erasing, Erasure, Job, KEPT_MS, LEASE_MS,
-    STEP_REQUESTS, Stage, THREADS, drive as drive_job, in_progress, not_found, receipt,
+    Confirmation, DOCUMENTS, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, STEP_REQUESTS, Stage, THREADS,
+    drive as drive_job, in_progress, not_found, receipt,
 };
 use crate::account::kinds::{self, Rows};
 use crate::account::store;
@@ -26,10 +26,13 @@ use crate::audit::store::{self as audit, Where};
 use crate::auth::session::{AnonymousSession, clear_cookie};
 use crate::auth::sessions::visitor_hash;
 use crate::call::{Answer, Call};
+use crate::job::{Job, LEASE_MS, Port};
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
-use crate::routes::{credentials, object};
+use crate::routes::{credentials, job};
+
+type Deleted = crate::job::Deleted<String>;
 
 /// Begins the erasure of the caller's data. From here on none of their keys and sessions opens anything: within a minute
 /// everywhere.
@@ -55,8 +58,8 @@ pub async fn progress(call: &Call) -> std::result::Result<Answer, Failure> {
     let digest = digest(receipt_of(receipt.as_deref())?);
     let env = &call.env;
     let taken = take(env, store::TAKE_ONE, call.now, Some(&digest)).await;
-    if let Some(job) = taken.map_err(Failure::internal("taking an erasure"))?
-        && let Err(error) = run(env, job, DRIVE_REQUESTS).await
+    if let Some((owner, job)) = taken.map_err(Failure::internal("taking an erasure"))?
+        && let Err(error) = run(env, &owner, job, DRIVE_REQUESTS).await
     {
         // The job goes on later; its progress can be told all the same.
         console_error!("erasing a user's data: {error}");
@@ -87,10 +90,10 @@ pub async fn drive(env: &Env, requests: u32) -> Result<u32> {
     forget.run().await?;
     let mut left = requests.saturating_sub(1);
     while left > STEP_REQUESTS + 1 {
-        let Some(job) = take(env, store::TAKE, Date::now().as_millis(), None).await? else {
+        let Some((owner, job)) = take(env, store::TAKE, Date::now().as_millis(), None).await? else {
             return Ok(left - 1);
         };
-        left = left.saturating_sub(1 + run(env, job, left - 1).await?);
+        left = left.saturating_sub(1 + run(env, &owner, job, left - 1).await?);
     }
     Ok(left)
 }
@@ -125,29 +128,22 @@ async fn insert(env: &Env, owner: &Owner, receipt: &str, now: u64) -> Result<boo
     Ok(results.first().map(rows).transpose()?.is_some_and(|begun| begun != "[]"))
 }
 
-#[derive(Deserialize)]
-struct Taken {
-    tenant: String,
-    user_id: String,
-    started_at: u64,
-    stage: String,
-    removed: String,
-    lease: u64,
-    lease_until: u64,
-    failures: u32,
-}
-
 /// Takes a job that nobody owns.
-async fn take(env: &Env, sql: &str, now: u64, receipt: Option<&str>) -> Result<Option<Job>> {
+async fn take(env: &Env, sql: &str, now: u64, receipt: Option<&str>) -> Result<Option<(Owner, Job<Stage>)>> {
+    #[derive(Deserialize)]
+    struct Taken {
+        tenant: String,
+        user_id: String,
+        #[serde(flatten)]
+        job: Job<Stage>,
+    }
     let values: Vec<JsValue> =
         [number(now), number(now + LEASE_MS)].into_iter().chain(receipt.map(text)).collect();
     let taken = rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?;
     let Some(taken) = wire::json::from_str::<Vec<Taken>>(&taken)?.pop() else { return Ok(None) };
-    let Taken { tenant, user_id, started_at, stage, removed, lease, lease_until, failures } = taken;
+    let Taken { tenant, user_id, job } = taken;
     let (issuer, user) = user_id.split_once(':').ok_or("an erasure of nobody")?;
-    let owner = Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() };
-    let (stage, removed) = (wire::json::from_str(&stage)?, wire::json::from_str(&removed)?);
-    Ok(Some(Job { owner, started_at, stage, removed, lease, lease_until, failures }))
+    Ok(Some((Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() }, job)))
 }
 
 async fn read(env: &Env, receipt: &str) -> Result<Option<Erasure>> {
@@ -172,28 +168,30 @@ fn digest(receipt: &str) -> String {
 }
 
 /// Drives one job, and tells how many requests it took.
-async fn run(env: &Env, mut job: Job, most: u32) -> Result<u32> {
+async fn run(env: &Env, owner: &Owner, mut job: Job<Stage>, most: u32) -> Result<u32> {
     let begun = DRIVE_REQUESTS.saturating_sub(most);
-    let mut stored = Stored { env, requests: begun };
-    match drive_job(&mut stored, &mut job).await? {
-        Driven::Later(_) | Driven::Done => Ok(stored.requests - begun),
-    }
+    let mut stored = Stored { env, owner, requests: begun };
+    drive_job(&mut stored, &mut job).await?;
+    Ok(stored.requests - begun)
 }
 
 /// All data of a deployment.
 struct Stored<'a> {
     env: &'a Env,
+    owner: &'a Owner,
     requests: u32,
 }
 
 impl Erasing for Stored<'_> {
-    type Error = worker::Error;
+    fn owner(&self) -> &Owner {
+        self.owner
+    }
 
-    async fn threads(&mut self, job: &Job) -> Result<Deleted> {
-        let (owner, after) = (&job.owner, job.stage.after.as_str());
+    async fn threads(&mut self, after: &str) -> Result<Deleted> {
         self.requests += 1;
         let since = first_id(self.now().saturating_sub(UNLISTED_MS));
-        let values = [text(&owner.tenant), text(&owner.user_id()), text(after), THREADS.into(), text(&since)];
+        let [tenant, user_id, _] = self.of_job();
+        let values = [tenant, user_id, text(after), THREADS.into(), text(&since)];
         let found = rows(&database(self.env)?.prepare(store::THREADS).bind(&values)?.all().await?)?;
         let ids: Vec<Value> = wire::json::from_str(&found)?;
         let ids: Vec<&str> = ids.iter().filter_map(|row| row.get("id")?.as_str()).collect();
@@ -201,9 +199,12 @@ impl Erasing for Stored<'_> {
         for id in &ids {
             // An id that is no UUID names no thread.
             let Ok(thread_id) = Uuid::try_parse(id) else { continue };
-            count += u64::from(self.erase_thread(owner, thread_id).await?);
-            for folder in kinds::of_thread(owner, thread_id) {
-                while self.files(job, &folder.prefix).await?.next.is_some() {}
+            self.requests += 1;
+            let (owner, command) = (self.owner.clone(), ThreadCommand::Erase);
+            let erase = ThreadEnvelope { owner, thread_id, command };
+            count += u64::from(job::delete_thread(self.env, &erase).await?);
+            for folder in kinds::of_thread(self.owner, thread_id) {
+                while self.files(&folder.prefix).await?.next.is_some() {}
             }
         }
         let next = (ids.len() == THREADS as usize).then(|| ids.last().map(|id| (*id).to_owned())).flatten();
@@ -211,22 +212,22 @@ impl Erasing for Stored<'_> {
     }
 
     #[cfg(feature = "knowledge")]
-    async fn vectors(&mut self, job: &Job) -> Result<Deleted> {
+    async fn vectors(&mut self, after: &str) -> Result<Deleted> {
         use features::knowledge::KnowledgeError;
         use features::knowledge::store::collections::D1Collections;
         self.requests += 2;
-        let collections = D1Collections::new(self.env, &job.owner);
-        let next = collections.erase_vectors(&job.stage.after, DOCUMENTS).await;
+        let collections = D1Collections::new(self.env, self.owner);
+        let next = collections.erase_vectors(after, DOCUMENTS).await;
         let next = next.map_err(|KnowledgeError(error)| worker::Error::RustError(error))?;
         Ok(Deleted { count: 0, next })
     }
 
     #[cfg(not(feature = "knowledge"))]
-    async fn vectors(&mut self, _: &Job) -> Result<Deleted> {
+    async fn vectors(&mut self, _: &str) -> Result<Deleted> {
         Ok(Deleted::default())
     }
 
-    async fn files(&mut self, _: &Job, prefix: &str) -> Result<Deleted> {
+    async fn files(&mut self, prefix: &str) -> Result<Deleted> {
         // A deployment without the bucket has no files.
         let Ok(bucket) = self.env.bucket(BUCKET) else { return Ok(Deleted::default()) };
         self.requests += 2;
@@ -239,16 +240,15 @@ impl Erasing for Stored<'_> {
         Ok(Deleted { count, next: list.truncated().then(String::new) })
     }
 
-    async fn rows(&mut self, job: &Job, table: &str, rows_of: &Rows) -> Result<Deleted> {
+    async fn rows(&mut self, lease: u64, table: &str, rows_of: &Rows) -> Result<Deleted> {
         self.requests += 1;
         let database = database(self.env)?;
-        let values = self.of_job(job);
-        let values = [values.as_slice(), &[rows_of.at_once.into(), number(job.lease)]].concat();
+        let values = [self.of_job().as_slice(), &[rows_of.at_once.into(), number(lease)]].concat();
         let delete = database.prepare(store::delete(table, rows_of)).bind(&values)?;
         let (before, after) = match table {
             "chunks" => (Some(database.prepare(store::SECURELY)), Some(database.prepare(store::BY_MERGE))),
             "api_keys" => {
-                let own = [text(&job.owner.tenant), text(&job.owner.user_id())];
+                let own = [text(&self.owner.tenant), text(&self.owner.user_id())];
                 (Some(database.prepare(store::BEQUEATH).bind(&own)?), None)
             }
             _ => (None, None),
@@ -259,18 +259,23 @@ impl Erasing for Stored<'_> {
         let count = wire::json::from_str::<Vec<Value>>(&gone)?.len() as u64;
         Ok(Deleted { count, next: (count >= rows_of.at_once.into()).then(String::new) })
     }
+}
 
-    async fn save(&mut self, job: &Job, from: u64) -> Result<()> {
+impl Port for Stored<'_> {
+    type Stage = Stage;
+    type Error = worker::Error;
+
+    async fn save(&mut self, job: &Job<Stage>, from: u64) -> Result<()> {
         self.requests += 1;
-        self.write(job, store::SAVE, vec![number(from), job.failures.into()]).await
+        self.statement(job, store::SAVE, &[number(from), job.failures.into()])?.run().await.map(drop)
     }
 
-    async fn end(&mut self, job: &Job) -> Result<()> {
+    async fn end(&mut self, job: &Job<Stage>) -> Result<()> {
         self.requests += 1;
-        let (now, user_id) = (self.now(), job.owner.user_id());
+        let (now, user_id) = (self.now(), self.owner.user_id());
         let removed = json!(job.removed).to_string();
         let deed = Deed {
-            owner: &job.owner,
+            owner: self.owner,
             action: AuditAction::DataErased,
             target: &user_id,
             detail: Some(&removed),
@@ -280,7 +285,7 @@ impl Erasing for Stored<'_> {
         let which = Where { condition: store::ENDS, values: vec![number(job.lease)] };
         let entry =
             (!job.stage.expired).then(|| audit::row_where(self.env, &deed, now, which)).transpose()?;
-        let end = self.statement(job, store::END, vec![number(now)])?;
+        let end = self.statement(job, store::END, &[number(now)])?;
         batch(self.env, entry.into_iter().chain([end]).collect()).await.map(drop)
     }
 
@@ -295,33 +300,13 @@ impl Erasing for Stored<'_> {
 
 impl Stored<'_> {
     /// The first three parameters of each statement about rows.
-    fn of_job(&self, job: &Job) -> [JsValue; 3] {
-        let Job { owner, .. } = job;
-        [text(&owner.tenant), text(&owner.user_id()), text(&visitor_hash(&owner.user))]
+    fn of_job(&self) -> [JsValue; 3] {
+        let Owner { tenant, user, .. } = self.owner;
+        [text(tenant), text(&self.owner.user_id()), text(&visitor_hash(user))]
     }
 
-    async fn write(&self, job: &Job, sql: &str, more: Vec<JsValue>) -> Result<()> {
-        self.statement(job, sql, more)?.run().await.map(drop)
-    }
-
-    fn statement(&self, job: &Job, sql: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement> {
-        let (stage, removed) = (serde_json::to_string(&job.stage)?, json!(job.removed).to_string());
-        let values = [JsValue::NULL, number(job.lease), text(&stage), text(&removed)];
-        let values: Vec<JsValue> = self.of_job(job).into_iter().chain(values).chain(more).collect();
-        database(self.env)?.prepare(sql).bind(&values)
-    }
-
-    /// Has a thread's object delete all that it has. False where it had nothing.
-    async fn erase_thread(&mut self, owner: &Owner, thread_id: Uuid) -> Result<bool> {
-        self.requests += 1;
-        let envelope = ThreadEnvelope { owner: owner.clone(), thread_id, command: ThreadCommand::Erase };
-        let response = object::ask(self.env, &envelope)
-            .await
-            .map_err(|failure| worker::Error::RustError(failure.log_line().unwrap_or_default()))?;
-        match response.status() {
-            204 => Ok(true),
-            status if status == ErrorCode::ThreadNotFound.status() => Ok(false),
-            status => Err(worker::Error::RustError(format!("the object of a thread answered {status}"))),
-        }
+    fn statement(&self, job: &Job<Stage>, sql: &str, more: &[JsValue]) -> Result<D1PreparedStatement> {
+        let of = [self.of_job().as_slice(), &[JsValue::NULL]].concat();
+        database(self.env)?.prepare(sql).bind(&job::values(job, &of, more)?)
     }
 }
