@@ -166,20 +166,20 @@ fn played(call: &Call, owner: &Owner, request: &Request, fixture: &Value) -> Opt
     let steps = listed(fixture, "progress");
     match request.progress() {
         Some(token) if !steps.is_empty() => {
-            let token: Value = wire::json::from_str(&token).ok()?;
-            let told = steps.into_iter().map(|step| {
-                let params = json!({ "progressToken": token.clone(), "progress": step, "total": 100 });
-                json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }).to_string()
-            });
-            let response = mcp::response(&request.id.to_string(), &told_result(fixture, request));
-            let told = told.chain([String::from_utf8_lossy(&response).into_owned()]);
-            let frames: String = told.map(|told| format!("event: message\ndata: {told}\n\n")).collect();
-            Some(Reply::bytes(200, "text/event-stream", frames.into_bytes()).into())
+            streamed(&token, steps, &mcp::response(&request.id.to_string(), &told))
         }
         _ => Some(result(request, &told)),
     }
 }
 
-fn told_result(fixture: &Value, request: &Request) -> Vec<u8> {
-    mcp::complete(request.is_modern(), &members(fixture.get("result").unwrap_or(&Value::Null)))
+/// The steps as notifications of progress, then the response.
+fn streamed(token: &str, steps: Vec<Value>, response: &[u8]) -> Option<Answer> {
+    let token: Value = wire::json::from_str(token).ok()?;
+    let told = steps.into_iter().map(|step| {
+        let params = json!({ "progressToken": token.clone(), "progress": step, "total": 100 });
+        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }).to_string()
+    });
+    let told = told.chain([String::from_utf8_lossy(response).into_owned()]);
+    let frames: String = told.map(|told| format!("event: message\ndata: {told}\n\n")).collect();
+    Some(Reply::bytes(200, "text/event-stream", frames.into_bytes()).into())
 }
