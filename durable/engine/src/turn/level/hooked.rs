@@ -83,11 +83,11 @@ impl Level {
 
     /// The calls of the newest round, each with its result and whether that is an error.
     pub(crate) fn newest_round(&self) -> Vec<(&ToolCall, &str, bool)> {
-        calls_of(self.rounds().last().map_or_else(|| self.from_last_reply(), |(_, round)| round))
+        calls_of(self.rounds().last().map_or_else(|| self.since_last_reply(), |(_, round)| round))
     }
 
     /// The messages from the model's last reply on.
-    pub(super) fn from_last_reply(&self) -> &[Rc<Message>] {
+    pub(super) fn since_last_reply(&self) -> &[Rc<Message>] {
         let made = self.messages.iter().rposition(|message| matches!(**message, Message::Assistant { .. }));
         made.and_then(|at| self.messages.get(at..)).unwrap_or_default()
     }
@@ -99,7 +99,7 @@ impl Level {
         match self.staged() {
             Some(_) => self.rounds().iter().map(|(step, round)| (step.clone(), named(round))).collect(),
             None => {
-                self.last_step_key().map(|step| (step, named(self.from_last_reply()))).into_iter().collect()
+                self.last_step_key().map(|step| (step, named(self.since_last_reply()))).into_iter().collect()
             }
         }
     }

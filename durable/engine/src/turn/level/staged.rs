@@ -125,7 +125,7 @@ impl Level {
     /// Notes the changes that a round brought. The course says how the level goes on.
     pub(super) fn settle_round(&mut self, results: &[ToolEnd]) {
         let step = self.last_step_key().unwrap_or_default();
-        let round = self.staged.as_ref().map(|_| (step, self.from_last_reply().to_vec()));
+        let round = self.staged.as_ref().map(|_| (step, self.since_last_reply().to_vec()));
         let Some(staged) = &mut self.staged else { return };
         staged.rounds.extend(round);
         let changes = results.iter().enumerate();
