@@ -191,7 +191,7 @@ impl TurnLog {
     fn end(&self, end: &TurnEnd, seq_last: Seq) -> Result<(), StoreError> {
         let about = &self.about;
         let now = self.clock.now_ms();
-        working::rest(&self.store, now)?;
+        let stands = working::rest(&self.store, now)?;
         let question = self.store.question_at_end(about.seq_first, now)?;
         let message = fit_message(end.message.clone())?;
         self.store.insert_message(seq_last, &message, Some(&end.history))?;
@@ -228,7 +228,7 @@ impl TurnLog {
             let news = News::PlanChanged { turn_id, plan, updated_at: end.message.created_at };
             self.store.post(&Outgoing::new(&about.owner, about.thread_id.as_str(), news), now)?;
         }
-        if self.store.clear_timers_at_end()? && queueing::goes_on_after(end) {
+        if self.store.clear_timers_at_end()? && queueing::goes_on_after(end, stands) {
             self.store.set_timer(Reason::Messages, now)?;
             self.store.arm(now)?;
             self.store.next_is_due.set(true);

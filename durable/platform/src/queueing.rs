@@ -2,7 +2,7 @@
 //! Pure; `queue.rs` carries them out.
 
 use engine::journal::TurnEnd;
-use wire::protocol::{ApiError, ErrorCode, FinishReason, PlanStatus, SessionStatus, StopNote};
+use wire::protocol::{ApiError, ErrorCode, FinishReason, PlanStatus, StopNote};
 
 use crate::attempts;
 use crate::quota::back_off_ms;
@@ -13,13 +13,13 @@ pub const MAX_PAYLOAD_BYTES: usize = (1 << 20) + 4_096;
 
 /// Whether the next message starts when a turn has ended like this. It does where the turn came to its end by itself, or
 /// made way for another one. In all other cases a person looks first: after a stop, a failure or a limit, and where a plan
-/// waits for the user's word, which the next message would be taken for, or the session of a workflow is stuck.
-pub fn goes_on_after(end: &TurnEnd) -> bool {
+/// or the session of a workflow waits for the user's word, which the next message would be taken for. `stands`: the turn
+/// stopped at a step of its session.
+pub fn goes_on_after(end: &TurnEnd, stands: bool) -> bool {
     let asks = end.plans.iter().any(|plan| plan.status == PlanStatus::PendingReview);
-    let stuck = end.session.as_ref().is_some_and(|change| change.status == SessionStatus::Stuck);
     let superseded = end.message.stop.as_ref().is_some_and(|stop| stop.code == "superseded");
     match end.message.finish_reason {
-        Some(FinishReason::Stop | FinishReason::Length | FinishReason::ContentFilter) => !asks && !stuck,
+        Some(FinishReason::Stop | FinishReason::Length | FinishReason::ContentFilter) => !asks && !stands,
         Some(FinishReason::Cancelled) => superseded,
         Some(FinishReason::Budget | FinishReason::Error | FinishReason::Interrupted) | None => false,
     }
@@ -95,7 +95,10 @@ mod tests {
             (FinishReason::Interrupted, Some("interrupted"), false),
         ];
         for (reason, stop, goes_on) in table {
-            assert_eq!(goes_on_after(&end(reason, stop)), goes_on, "{reason:?} {stop:?}");
+            assert_eq!(goes_on_after(&end(reason, stop), false), goes_on, "{reason:?} {stop:?}");
+            // Issue 21: a turn that stops at a step of its session waits for its user, unless another one took its place.
+            let superseded = stop == Some("superseded");
+            assert_eq!(goes_on_after(&end(reason, stop), true), superseded, "{reason:?} {stop:?}");
         }
     }
 

@@ -221,6 +221,41 @@ async fn a_queued_message_starts_its_session() {
     .await;
 }
 
+// A message that waits would be taken for the user's word on a step that is stuck: a person looks first.
+#[tokio::test]
+async fn a_session_that_is_stuck_holds_the_queue() {
+    let (case, thread, workflow) = obedient(&["a"]).await;
+    let barrier = case.barrier("a");
+    case.script("a", [text("Done, I think.").waiting(&barrier, 0), text("Really.")]).await;
+    let mut open = case.client.chat(&asks(&case, &thread, &workflow)).await;
+    open.until(|event| event.kind == "model_call_update").await;
+    let waits = json!({ "thread_id": thread, "content": case.said("And then?", ""), "if_running": "queue" });
+    case.client.post("/api/chat", &waits).await.expect(202).await;
+    case.llm.release(&barrier).await;
+    let events = open.rest().await;
+    assert!(
+        updates(&events).last().is_some_and(|last| last == "stuck 0/1 no_advance"),
+        "{:?}",
+        updates(&events)
+    );
+    let path = format!("/api/threads/{thread}/queue");
+    let queue = case.client.read(&path).await;
+    assert_eq!(
+        (&queue["held"], queue["messages"].as_array().map(Vec::len)),
+        (&json!(true), Some(1)),
+        "{queue}"
+    );
+    assert_eq!(session(&case, &thread).await["status"], "stuck");
+    // Its user lets it go on: the message is their word on the step.
+    case.script("a", [done()]).await;
+    let goes_on = case.client.send("PATCH", &path, json!({ "held": false }).to_string()).await;
+    goes_on.expect(200).await;
+    stored::eventually("the session is complete", || async {
+        (session(&case, &thread).await["status"] == "complete").then_some(())
+    })
+    .await;
+}
+
 // W-014 W-094: a tool that fails is an error for the model, and the step goes on.
 #[tokio::test]
 async fn a_tool_that_fails_ends_no_step() {

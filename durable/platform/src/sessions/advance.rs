@@ -112,6 +112,20 @@ impl SessionRow {
         }
     }
 
+    /// Whether a turn stopped at its step, and left the session to the user's next message.
+    pub fn stands(&self) -> bool {
+        let works = self.status == SessionStatus::Running;
+        self.mode == SessionMode::Service && !works && !self.status.is_over()
+    }
+
+    /// The session after the end of a turn of its thread, where that changes it: no turn works on it any more, whatever its
+    /// last change said.
+    pub fn rested(&self, now: u64) -> Option<SessionRow> {
+        let works = matches!(self.status, SessionStatus::Running | SessionStatus::NeedsHumanReview);
+        let rests = works && self.mode == SessionMode::Service;
+        rests.then(|| SessionRow { status: SessionStatus::Waiting, updated_at: now, ..self.clone() })
+    }
+
     /// The session as one that cannot go on.
     pub fn failed(self, reason: &str, now: u64) -> SessionRow {
         SessionRow {

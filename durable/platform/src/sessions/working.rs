@@ -175,15 +175,13 @@ pub fn apply(
     Ok(())
 }
 
-/// A turn has ended: no turn works on the session any more, whatever its last change said.
-pub fn rest(store: &Store, now: u64) -> Result<(), StoreError> {
-    let Some(row) = store.open_session()? else { return Ok(()) };
-    let works = matches!(row.status, SessionStatus::Running | SessionStatus::NeedsHumanReview);
-    if !works || row.mode == SessionMode::External {
-        return Ok(());
+/// A turn has ended: no turn works on the session any more. Returns whether it stands at a step and waits for the user.
+pub fn rest(store: &Store, now: u64) -> Result<bool, StoreError> {
+    let Some(row) = store.open_session()? else { return Ok(false) };
+    if let Some(rested) = row.rested(now) {
+        store.put_session(&row, &rested, None)?;
     }
-    let next = SessionRow { status: SessionStatus::Waiting, updated_at: now, ..row.clone() };
-    store.put_session(&row, &next, None)
+    Ok(row.stands())
 }
 
 fn refused(refusal: Refusal) -> LogError {

@@ -1,3 +1,5 @@
+mod rules;
+
 use proptest::prelude::*;
 use serde_json::json;
 use uuid::Uuid;
