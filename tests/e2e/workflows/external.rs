@@ -174,6 +174,23 @@ async fn three_wrong_tokens_in_a_row_fail_a_session() {
     case.chat_with(&json!({ "thread_id": session.thread(), "content": case.said("Hello", "") })).await;
 }
 
+// W-093 W-095: only tokens that are refused one after the other count.
+#[tokio::test]
+async fn a_right_token_in_between_forgets_the_wrong_ones() {
+    let case = Case::new().await;
+    let session = Session::start(&case, &["a", "b"]).await;
+    let spent = token_of(&session.started).to_owned();
+    let second = session.go_on(&spent).await;
+    for _ in 0..2 {
+        for _ in 0..2 {
+            assert_problem(session.send("ct1.x.y.z", NOTES).await, 409, "token_refused", None).await;
+        }
+        assert_eq!(session.go_on(&spent).await, second, "the same request again");
+    }
+    assert_eq!(session.detail().await["status"], "waiting");
+    assert_eq!(session.go_on(token_of(&second)).await["is_complete"], true);
+}
+
 // W-092: of two at once one wins.
 #[tokio::test]
 async fn of_two_advances_at_once_one_wins() {

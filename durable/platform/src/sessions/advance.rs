@@ -112,6 +112,18 @@ impl SessionRow {
         }
     }
 
+    /// The session after a request to end its step, where that changes it beside the end of a step: a token that is
+    /// refused counts, and one that is not forgets those before it, whatever else is wrong with its request.
+    pub fn judged(&self, judged: &Result<Advanced, Refusal>, now: u64) -> Option<SessionRow> {
+        match judged {
+            Err(Refusal::Refused) => Some(self.after_refusal(now)),
+            Ok(Advanced::Again(_)) | Err(Refusal::Wrong(_) | Refusal::Spent) if self.refused > 0 => {
+                Some(SessionRow { refused: 0, ..self.clone() })
+            }
+            Ok(_) | Err(_) => None,
+        }
+    }
+
     /// Whether a turn stopped at its step, and left the session to the user's next message.
     pub fn stands(&self) -> bool {
         let works = self.status == SessionStatus::Running;

@@ -123,7 +123,12 @@ impl Thread {
         let ended = StepEnd { notes, context_updates };
         let now = self.clock.now_ms();
         let ending = Ending { token: &continue_token, ended: &ended, fresh: nonce()?, now };
-        match advance(&row, &done, &tokens, &ending) {
+        let judged = advance(&row, &done, &tokens, &ending);
+        let after = row.judged(&judged, now);
+        if let Some(after) = &after {
+            self.change_session(&row, after, None)?;
+        }
+        match judged {
             Ok(Advanced::Again(step)) => {
                 json_response(&answered_before(&thread.thread_id, &row, &tokens, (&done, step)))
             }
@@ -137,9 +142,8 @@ impl Thread {
             }
             Err(Refusal::Over) => Err(ApiError::new(ErrorCode::TokenRefused, "the session has failed")),
             Err(Refusal::Refused) => {
-                let next = row.after_refusal(now);
-                self.change_session(&row, &next, None)?;
-                let detail = if next.status.is_over() { "; the session has failed" } else { "" };
+                let is_over = after.is_some_and(|after| after.status.is_over());
+                let detail = if is_over { "; the session has failed" } else { "" };
                 let detail = format!("this is not the token of the step{detail}");
                 Err(ApiError::new(ErrorCode::TokenRefused, detail))
             }

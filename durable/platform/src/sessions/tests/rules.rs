@@ -2,6 +2,38 @@
 
 use super::*;
 
+// W-095: a right token forgets the refused ones before it, also where its request ends no step.
+#[test]
+fn only_refused_tokens_in_a_row_fail_a_session() {
+    let (first, mut done) = (external(), Vec::new());
+    let spent = token(&first);
+    let second = on(&first, &mut done);
+    let sends = |row: &SessionRow, token: &str, ended: &StepEnd| advance_with(row, &done, token, ended);
+    let right = [
+        sends(&second, &spent, &end_of(0, NOTES)),
+        sends(&second, &spent, &end_of(0, &NOTES.to_uppercase())),
+        sends(&second, &token(&second), &end_of(1, &"x".repeat(20_001))),
+    ];
+    assert_eq!(right[0], Ok(Advanced::Again(0)));
+    assert_eq!(right[1], Err(Refusal::Spent));
+    assert!(matches!(right[2], Err(Refusal::Wrong(_))));
+    let wrong = sends(&second, "ct1.x.y.z", &end_of(1, NOTES));
+    for right in &right {
+        assert_eq!(second.judged(right, NOW), None, "there is none to forget");
+        let twice = second.judged(&wrong, NOW).and_then(|row| row.judged(&wrong, NOW)).unwrap();
+        assert_eq!((twice.refused, twice.status), (2, SessionStatus::Waiting));
+        let forgot = twice.judged(right, NOW + 5).unwrap();
+        assert_eq!(forgot, SessionRow { updated_at: twice.updated_at, ..second.clone() });
+        assert_eq!(forgot.judged(&wrong, NOW).unwrap().status, SessionStatus::Waiting);
+        assert_eq!(twice.judged(&wrong, NOW).unwrap().status, SessionStatus::Failed);
+    }
+    assert_eq!(
+        second.judged(&sends(&second, &token(&second), &end_of(1, NOTES)), NOW),
+        None,
+        "it has its own row"
+    );
+}
+
 // Issue 21: after a turn no session runs, and one that stands at a step holds the messages that wait.
 #[test]
 fn a_turn_leaves_a_session_at_rest() {
