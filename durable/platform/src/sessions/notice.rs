@@ -1,9 +1,11 @@
 //! The notice that the end of a session sends to the address of its definition (W-102). Pure.
 
 use serde::Serialize;
+use serde_json::json;
 
 use super::advance::SessionRow;
-use wire::protocol::SessionStatus;
+use engine::toolbelt::{PermissionClass, Rule, ToolPolicy, ToolRules, declare};
+use wire::protocol::{ContextKind, SessionStatus};
 
 /// The most characters of a goal in a notice.
 pub const GOAL_CHARS: usize = 60;
@@ -39,4 +41,11 @@ pub fn notice(before: Option<&SessionRow>, row: &SessionRow) -> Option<(String, 
         timestamp: row.updated_at,
     };
     Some((url, notice))
+}
+
+/// Whether the operator's rules let notices out. A notice goes out as the calls of the class `network` do. Where a person must
+/// approve them, none is sent: it has no person to ask.
+pub fn may_tell(rules: ToolRules) -> bool {
+    let policy = ToolPolicy::of(ContextKind::Thread).narrowed(rules, Default::default());
+    policy.rule(&declare("workflow_notify", PermissionClass::Network, "", json!({}))) == Rule::On
 }

@@ -2,9 +2,7 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
-
-use super::notice::TRIES;
+use super::notice::{TRIES, may_tell};
 use crate::adapters::web;
 use crate::compose::tool_users;
 use crate::limits;
@@ -13,8 +11,8 @@ use crate::storage::outgoing::retry_after_ms;
 use crate::storage::sessions::NoticeRow;
 use crate::storage::turn::Reason;
 use crate::thread::Thread;
-use engine::toolbelt::{PermissionClass, Rule, ToolPolicy, declare};
-use wire::protocol::{ContextKind, Owner};
+use engine::toolbelt::PermissionClass;
+use wire::protocol::Owner;
 
 /// Sends what is due, without anybody waiting for it.
 pub fn spawn(thread: &Rc<Thread>) {
@@ -77,14 +75,10 @@ impl Thread {
         Ok(any)
     }
 
-    /// A notice goes out as the calls of the class `network` do. Where a person must approve them, none is sent: nobody
-    /// could be asked.
     fn may_tell(&self, owner: &Owner) -> Result<(), String> {
         let rules = self.deployment.once(|var| limits::tool_rules(var))?;
         let users = tool_users(&self.deployment).map_err(|error| error.into_detail())?;
-        let policy = ToolPolicy::of(ContextKind::Thread).narrowed(rules.as_ref().clone(), Default::default());
-        let spec = declare("workflow_notify", PermissionClass::Network, "", json!({}));
-        let may = policy.rule(&spec) == Rule::On && users.may_have(PermissionClass::Network, owner);
+        let may = may_tell(rules.as_ref().clone()) && users.may_have(PermissionClass::Network, owner);
         if may { Ok(()) } else { Err("the class `network` is not allowed without asking".to_owned()) }
     }
 }

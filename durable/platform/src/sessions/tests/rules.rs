@@ -1,6 +1,8 @@
 //! The states of a session between its steps, and the rules of its notices.
 
 use super::*;
+use crate::sessions::notice::may_tell;
+use engine::toolbelt::ToolRules;
 
 // W-095: a right token forgets the refused ones before it, also where its request ends no step.
 #[test]
@@ -53,5 +55,21 @@ fn a_turn_leaves_a_session_at_rest() {
         assert!(after.is_none_or(|row| row.reason == session.reason && row.nonce == session.nonce));
         let external = SessionRow { mode: SessionMode::External, ..session };
         assert_eq!((external.rested(NOW), external.stands()), (None, false), "no turn works on it");
+    }
+}
+
+// W-101: a notice goes out as the calls of the class `network` do, and never where a person must allow them.
+#[test]
+fn a_notice_needs_the_class_network() {
+    let rules = |json: &str| serde_json::from_str::<ToolRules>(json).unwrap();
+    assert!(may_tell(ToolRules::default()));
+    for (refused, json) in [
+        (false, r#"{"safe": "off"}"#),
+        (false, r#"{"network": "on"}"#),
+        (true, r#"{"network": "off"}"#),
+        (true, r#"{"network": "ask"}"#),
+        (true, r#"{"workflow_notify": "off"}"#),
+    ] {
+        assert_eq!(may_tell(rules(json)), !refused, "{json}");
     }
 }
