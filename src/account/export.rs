@@ -37,6 +37,8 @@ pub enum Section {
     Threads,
     Messages,
     Agents,
+    /// The newest session of a workflow, and its ended steps.
+    Session,
     /// Hooks, standing approvals and the queue.
     Rules,
     Files,

@@ -100,6 +100,15 @@ async fn plant(case: Case, mark: &str) -> Planted {
         .await
         .expect(200)
         .await;
+    // A session of it, in a thread of its own.
+    let sessions = "/api/workflows/release/sessions";
+    let started = client.post(sessions, &json!({ "goal": m("goal") })).await.expect(200).await.json().await;
+    let ended = json!({
+        "continue_token": started["continue_token"], "notesMarkdown": format!("{} {}", m("notes"), "x".repeat(50)),
+        "contextUpdates": { "value": m("value") },
+    });
+    let session = started["session_id"].as_str().expect("an id");
+    client.post(&format!("{sessions}/{session}/continue"), &ended).await.expect(200).await;
     let hook = json!({ "builtin": "loop_guard", "options": { "times": 3 } });
     client.put(&format!("/api/threads/{thread}/hooks/guard"), &hook).await.expect(200).await;
     client.post(&format!("/api/threads/{thread}/shares"), &json!({})).await.expect(201).await;

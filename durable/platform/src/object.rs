@@ -135,6 +135,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::ContinueSession { session_id, workflow_id, ended } => {
             thread.continue_session(&owner, (session_id, &workflow_id), *ended).await
         }
+        ThreadCommand::WorkflowSession { from } => thread.kept_session(&owner, from),
         ThreadCommand::EndSession => thread.end_session(&owner).await,
         ThreadCommand::Delete { address } => thread.delete(&owner, DeletedBy::Person { address }).await,
         ThreadCommand::Erase => thread.erase_all(&owner).await,

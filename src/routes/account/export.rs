@@ -58,6 +58,7 @@ impl Source for Stored<'_> {
             Section::Threads => self.thread(place).await,
             Section::Messages => self.messages(place).await,
             Section::Agents => self.agents(place).await,
+            Section::Session => self.session(place).await,
             Section::Rules => self.rules(place).await,
             Section::Files => self.files(place).await,
         }
@@ -154,12 +155,32 @@ impl Stored<'_> {
             names.filter(|name| place.name().is_none_or(|after| *name > after)).collect();
         names.sort_unstable();
         let Some(name) = names.first() else {
-            return Ok(Step { next: Some(Place::of(Section::Rules, id)), ..Step::default() });
+            return Ok(Step { next: Some(Place::of(Section::Session, id)), ..Step::default() });
         };
         // It may have ended in between.
         let dump = self.ask(id, ThreadCommand::DumpAgent { name: (*name).to_owned() }).await?;
         let lines = dump.map(|dump| of_thread("agent", id, dump)).into_iter().collect();
         Ok(Step { lines, next: Some(place.after(vec![(*name).into()])) })
+    }
+
+    /// The newest session of a workflow, and some of its ended steps.
+    async fn session(&mut self, place: &Place) -> Stepped {
+        let id = place.thread.as_str();
+        let from = place.after.first().and_then(Value::as_u64).and_then(|from| u32::try_from(from).ok());
+        let from = from.unwrap_or_default();
+        let Some(mut kept) = self.ask(id, ThreadCommand::WorkflowSession { from }).await? else {
+            return Ok(gone(id));
+        };
+        let session = Some(member(&mut kept, "session")).filter(Value::is_object);
+        let session = session.map(|session| of_thread("workflow_session", id, session));
+        let steps = into_list(member(&mut kept, "steps")).into_iter();
+        let lines =
+            session.into_iter().chain(steps.map(|step| of_thread("workflow_step", id, step))).collect();
+        let next = match member(&mut kept, "next") {
+            Value::Null => Place::of(Section::Rules, id),
+            next => place.after(vec![next]),
+        };
+        Ok(Step { lines, next: Some(next) })
     }
 
     async fn rules(&mut self, place: &Place) -> Stepped {

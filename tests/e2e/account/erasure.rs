@@ -64,6 +64,8 @@ async fn planted_everywhere(planted: &Planted) {
         "d1 workflows",
         "do agents",
         "do messages",
+        "do workflow_sessions",
+        "do workflow_steps",
         "r2 file",
     ];
     eventually("the mark is everywhere", || async {

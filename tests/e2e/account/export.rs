@@ -58,6 +58,8 @@ async fn an_export_has_everything_of_a_user() {
         "tool_call",
         "version",
         "workflow",
+        "workflow_session",
+        "workflow_step",
     ];
     // D1 and R2 hear of a turn after its end.
     let lines = eventually("everything is there", || async {
@@ -80,6 +82,16 @@ async fn an_export_has_everything_of_a_user() {
     assert_eq!(texts(&lines, "agent", "instructions"), [m("agent")]);
     let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
     assert_eq!(of("workflow")[0]["definition"]["steps"][0]["instructions"], m("workflow"));
+    let session = of("workflow_session")[0];
+    assert_eq!((&session["goal"], &session["status"]), (&json!(m("goal")), &json!("complete")));
+    assert_eq!(session["definition"]["steps"][0]["instructions"], m("workflow"));
+    assert_eq!(session["context"], json!({ "value": m("value") }));
+    let step = of("workflow_step")[0];
+    assert!(step["notes"].as_str().expect("a text").starts_with(&m("notes")));
+    assert_eq!(
+        (&step["step_id"], &step["session_id"], &step["thread_id"], &step["context_updates"]),
+        (&json!("a"), &session["session_id"], &session["thread_id"], &session["context"])
+    );
     assert!(of("plan")[0]["payload"]["objective"].as_str().expect("a text").contains(&m("plan")));
     assert!(of("project_item").iter().any(|item| item["item"] == "project" && item["title"] == m("project")));
 

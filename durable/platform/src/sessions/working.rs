@@ -4,14 +4,16 @@
 use std::rc::Rc;
 
 use uuid::Uuid;
+use worker::Response;
 
 use super::advance::{Refusal, SessionRow, changed};
+use super::shown;
 use super::tokens::{Nonce, Tokens};
 use super::way::{Way, way};
 use crate::adapters::workflows;
 use crate::chat::Ask;
 use crate::compose::misconfigured;
-use crate::respond::internal;
+use crate::respond::{internal, json_response};
 use crate::start::new_id;
 use crate::storage::StoreError;
 use crate::storage::sql::Store;
@@ -19,12 +21,9 @@ use crate::thread::Thread;
 use engine::journal::SessionChange;
 use engine::ports::LogError;
 use wire::protocol::{
-    ApiError, ChatRequest, ErrorCode, MAX_GOAL_CHARS, SessionContext, SessionMode, SessionStatus, StepNotes,
-    StepTitle, WorkflowDetail, WorkflowSession,
+    ApiError, ChatRequest, ErrorCode, MAX_GOAL_CHARS, Owner, SessionContext, SessionMode, SessionStatus,
+    StepNotes, WorkflowDetail, WorkflowSession,
 };
-
-/// The most characters of a step's notes in the details of a thread, which clients ask for often.
-const SHOWN_CHARS: usize = 4_000;
 
 /// The session on which a turn works.
 pub struct Working {
@@ -119,31 +118,17 @@ impl Thread {
     /// The newest session of the thread, as clients read it.
     pub fn session_detail(&self) -> Result<Option<WorkflowSession>, StoreError> {
         let Some(row) = self.store.session()? else { return Ok(None) };
-        let notes = self.store.ended_steps(row.id)?.into_iter().map(|step| shown(step.notes)).collect();
-        let steps = row.definition.steps.iter();
-        let steps = steps.map(|step| StepTitle { id: step.id.clone(), title: step.title.clone() }).collect();
-        Ok(Some(WorkflowSession {
-            session_id: row.id.to_string(),
-            workflow_id: row.workflow_id,
-            version: row.version,
-            name: row.definition.name,
-            mode: row.mode,
-            status: row.status,
-            reason: row.reason,
-            goal: row.goal,
-            step: row.step,
-            steps,
-            notes,
-            updated_at: row.updated_at,
-        }))
+        let done = self.store.ended_steps(row.id)?;
+        Ok(Some(shown::detail(row, done)))
     }
-}
 
-fn shown(mut notes: StepNotes) -> StepNotes {
-    if let Some((end, _)) = notes.notes.char_indices().nth(SHOWN_CHARS) {
-        notes.notes.truncate(end);
+    /// The newest session of the thread with all that the thread keeps of it, in parts: its user's export has it.
+    pub fn kept_session(self: &Rc<Self>, owner: &Owner, from: u32) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let session = self.store.session()?;
+        let done = session.as_ref().map(|row| self.store.ended_steps(row.id)).transpose()?;
+        json_response(&shown::kept(session.as_ref().zip(done), from))
     }
-    notes
 }
 
 /// Writes that a turn works on its session. Belongs into the transaction of the turn's start.

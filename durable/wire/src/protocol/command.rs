@@ -221,6 +221,10 @@ pub enum ThreadCommand {
         workflow_id: String,
         ended: Box<ContinueSession>,
     },
+    /// Return the newest session of a workflow whole, a part at a time: its steps from this one on.
+    WorkflowSession {
+        from: u32,
+    },
     /// End the session that is open.
     EndSession,
     Delete {
@@ -268,6 +272,7 @@ crate::tagged!(ThreadCommand by "do" {
     "end_agent" => EndAgent { name },
     "start_session" => StartSession { session_id, workflow, goal, visitor },
     "continue_session" => ContinueSession { session_id, workflow_id, ended },
+    "workflow_session" => WorkflowSession { from },
     "end_session" => EndSession,
     "delete" => Delete { #[serde(default)] address },
     "erase" => Erase,

@@ -1,3 +1,4 @@
+mod kept;
 mod rules;
 
 use proptest::prelude::*;

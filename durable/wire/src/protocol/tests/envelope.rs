@@ -156,6 +156,7 @@ fn every_command_is_read_as_it_was_sent() {
             workflow_id: "procedure".into(),
             ended: Box::new(ended()),
         },
+        ThreadCommand::WorkflowSession { from: 4 },
         ThreadCommand::EndSession,
         ThreadCommand::Delete { address: None },
         ThreadCommand::Delete { address: Some("k.mac".into()) },
