@@ -20,9 +20,8 @@ import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads 
 import { queueView, settingsDialog, signIn } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
-import { isAsked } from "./turn/stored";
 import type { TurnView } from "./turn/view";
-import { waitingIn } from "./turn/waiting";
+import { mayAskAgain, waitingIn } from "./turn/waiting";
 
 export function App() {
   const { phase, session, problem } = useStore(page);
@@ -97,7 +96,7 @@ function Chat({ state }: { state: ConversationState }) {
   const { demo, notice } = useStore(page);
   const { editing, edit, editFromComposer } = useEditing();
   const last = state.exchanges.at(-1);
-  const editable = last && isAsked(last) && state.running === null;
+  const editable = last && mayAskAgain(last, state);
   return (
     <>
       <Transcript state={state} demo={demo} editing={editing} setEditing={edit} />

@@ -34,6 +34,8 @@ export interface Feature {
   refused?(chat: string, refusal: Refusal): void;
   /** The members that it adds to the file of a chat (JSON). */
   exported?(threadId: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>>;
+  /** What it adds to that file as Markdown; null where it has nothing. */
+  written?(thread: ThreadDetail): Promise<string | null>;
   /** The service has a message that was sent here: its turn began, or it waits for one. */
   began?(threadId: string): void;
   /** The page has read the open chat. */
@@ -51,7 +53,9 @@ export interface Feature {
   /** Its knowledge of a turn. */
   turn?: TurnKnowledge;
   /** The turn whose outcome waits for the reader's next message. */
-  waiting?(turns: Turns): Waiting | null;
+  waiting?(turns: Turns): Waiting | null | undefined;
+  /** Whether it keeps this turn of the chat from being asked again, and its question from being changed. */
+  holds?(turn: TurnView | null, turns: Turns): boolean | undefined;
   /** The status of a turn whose agent is `executing_plan`. */
   planStatus?(view: TurnView): Status | null;
 

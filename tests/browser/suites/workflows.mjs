@@ -16,6 +16,11 @@ const lastWords = (text) => Array.from({ length: 9 }, () => ({ text }));
 
 const dock = (page) => byId(page, "workflow-session");
 const status = (page, value) => page.locator(`[data-testid="workflow-session"][data-status="${value}"]`).waitFor();
+/** The chat itself says that the session waits, and offers no act that the service would refuse while it is open. */
+async function waits(page) {
+  await page.locator('[data-testid="status-chip"][data-state="waiting"]').filter({ hasText: "Workflow waits" }).waitFor();
+  assertEqual([await byId(page, "again").count(), await byId(page, "edit").count()], [0, 0], "ways to replace a message");
+}
 const said = (page, text) => byId(page, "workflow-words").filter({ hasText: text }).waitFor();
 
 /** A session that is over is folded. */
@@ -190,6 +195,7 @@ async function course(page, seen) {
     await settled(page);
     await lists(page, ["[x] 1. Measure the wall", "[~] 2. Buy wires", "[ ] 3. Tie the branches"]);
     await said(page, "The model wrote an answer but did not finish the step. Your next message continues it.");
+    await waits(page);
   });
 
   await check("the notes of a finished step open, with their artifacts", async () => {
@@ -205,6 +211,7 @@ async function course(page, seen) {
     await page.reload();
     await status(page, "stuck");
     assertEqual([await checklist(page), await byId(page, "workflow-words").innerText()], before, "the session");
+    await waits(page);
     await byId(page, "workflow-step-toggle").first().click();
     await byId(page, "workflow-notes").locator("strong", { hasText: "Measured" }).waitFor();
   });
@@ -230,6 +237,8 @@ async function course(page, seen) {
     await page.reload();
     await status(page, "complete");
     await dock(page).filter({ hasText: "All 3 steps done" }).waitFor();
+    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor();
+    assertEqual(await byId(page, "again").count(), 0, "ways to ask a step again");
     await byId(page, "workflow-hide").click();
     await dock(page).waitFor({ state: "detached" });
     await page.reload();
@@ -363,5 +372,6 @@ async function ended(page) {
     await status(page, "failed");
     await lists(page, ["[!] 1. Measure the wall"]);
     assertEqual(await byId(page, "workflow-continue").count(), 0, "ways to go on");
+    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor();
   });
 }

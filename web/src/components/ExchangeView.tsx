@@ -22,7 +22,7 @@ interface Props {
   exchange: Exchange;
   /** Null unless the turn runs. */
   clock: TurnClock | null;
-  /** Asks again beside this exchange; null while a turn runs. */
+  /** Asks again beside this exchange; null where that cannot be. */
   onAgain: ((exchange: Exchange, question: string) => void) | null;
   /** Goes on from this exchange; null unless it is the last one and no turn runs. */
   onContinue: ((exchange: Exchange) => void) | null;
@@ -45,7 +45,7 @@ export const ExchangeView = memo(function ExchangeView(props: Props) {
   const { exchange, clock, onAgain, onContinue, editing, setEditing, waits } = props;
   const { turnId, question, answer } = exchange;
   const notice = answer ? noticeOf(answer) : LOST;
-  const again = onAgain && isAsked(exchange) ? (text: string) => onAgain(exchange, text) : null;
+  const again = onAgain && ((text: string) => onAgain(exchange, text));
   const retry = again && notice?.retryable ? () => again(question) : null;
   const goOn = onContinue && answer && canContinue(answer) ? () => onContinue(exchange) : null;
   const tokens = answer?.cost ? answer.cost.input_tokens + answer.cost.output_tokens : null;

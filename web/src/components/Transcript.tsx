@@ -4,7 +4,7 @@ import type { ConversationState } from "../state/conversation";
 import { longList } from "../state/parts";
 import { conversation } from "../state/page";
 import type { Exchange } from "../turn/stored";
-import { waitingIn } from "../turn/waiting";
+import { mayAskAgain, waitingIn } from "../turn/waiting";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
 import { focusComposer } from "./focus";
@@ -57,7 +57,7 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
       key={exchange.turnId}
       exchange={exchange}
       clock={running?.turnId === exchange.turnId ? running.clock : null}
-      onAgain={running === null ? again : null}
+      onAgain={mayAskAgain(exchange, state) ? again : null}
       onContinue={running === null && exchange.turnId === lastTurn ? goOn : null}
       editing={editing === exchange.turnId}
       setEditing={setEditing}

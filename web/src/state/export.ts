@@ -27,7 +27,8 @@ export async function exportThread(id: string, format: Format, pinnedAt: number 
   if (format === "json") {
     save(`${name}.json`, "application/json", `${JSON.stringify({ thread, hooks, ...more, messages, versions }, null, 2)}\n`);
   } else {
-    save(`${name}.md`, "text/markdown", markdownOf(thread, path, besides(path, messages)));
+    const written = await Promise.all(features().map((feature) => feature.written?.(thread)));
+    save(`${name}.md`, "text/markdown", markdownOf(thread, path, besides(path, messages), written.filter((text) => !!text)));
   }
 }
 
@@ -42,13 +43,14 @@ function besides(path: readonly StoredMessage[], messages: readonly StoredMessag
   return messages.filter(({ id }) => !shown.has(id));
 }
 
-/** The conversation, and behind it the messages of its other versions. */
+/** The conversation, and behind it what features add and the messages of its other versions. */
 export function markdownOf(
   thread: ThreadDetail,
   messages: readonly StoredMessage[],
   others: readonly StoredMessage[] = [],
+  written: readonly (string | null | undefined)[] = [],
 ): string {
-  const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || en.sidebar.untitled}`, ...messages.flatMap(messageText)];
+  const parts = [`# ${thread.title.replace(/\s+/g, " ").trim() || en.sidebar.untitled}`, ...messages.flatMap(messageText), ...written];
   if (others.length > 0) parts.push(`# ${en.exported.otherVersions}`, ...others.flatMap(messageText));
   return `${parts.join("\n\n")}\n`;
 }

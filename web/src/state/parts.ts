@@ -8,6 +8,8 @@ export interface Part<T> {
   load: () => Promise<T>;
   /** The part; null until it has come. `wanted`: loads it. */
   use: (wanted?: boolean) => T | null;
+  /** The part, if it has come. */
+  now: () => T | null;
 }
 
 export function part<T>(get: () => Promise<T>): Part<T> {
@@ -37,9 +39,10 @@ export function part<T>(get: () => Promise<T>): Part<T> {
       // Without a network the page goes on without this part.
       if (wanted) load().catch(() => {});
     }, [wanted]);
-    return useSyncExternalStore(subscribe, () => value, () => null);
+    return useSyncExternalStore(subscribe, now, () => null);
   };
-  return { load, use };
+  const now = () => value;
+  return { load, use, now };
 }
 
 export const answerView = part(() => import("../components/Answer").then((module) => module.Answer));

@@ -2,8 +2,7 @@
 // messages after it go on with the session without naming it.
 
 import { PerChat } from "../../state/perChat";
-import { canContinue, type TurnView } from "../../turn/view";
-import { newsOf } from "./knowledge";
+import type { TurnView } from "../../turn/view";
 
 export interface Chosen {
   id: string;
@@ -12,17 +11,9 @@ export interface Chosen {
 
 export const choice = new PerChat<Chosen | null>("espalier.workflows", (chosen) => chosen === null);
 
-/** The service refuses these beside a workflow. JSON leaves undefined members out. */
-const NOT_BESIDE = { agent: undefined, mode_profile: undefined };
-
-/** `from`: the turn that a message continues or asks again. A turn that worked on a session to its end begins another one. */
+/** `from`: the turn that a message continues or asks again. The choice is for a message of its own. */
 export function requestPart(chat: string, from: TurnView | null = null): object {
-  const id = from === null ? choice.of(chat)?.id : againOf(from);
-  return id === undefined ? {} : { ...NOT_BESIDE, workflow_target: "workflow", workflow_id: id };
-}
-
-function againOf(from: TurnView): string | undefined {
-  const news = newsOf(from);
-  const isOver = news?.status === "complete" || news?.status === "failed";
-  return isOver && !canContinue(from) ? news.workflow_id : undefined;
+  const chosen = from ? null : choice.of(chat);
+  // The service refuses an agent and a mode beside a workflow. JSON leaves undefined members out.
+  return chosen ? { agent: undefined, mode_profile: undefined, workflow_target: "workflow", workflow_id: chosen.id } : {};
 }

@@ -43,6 +43,9 @@ export const workflows: Feature = {
   },
   began: (threadId) => choice.clear(threadId),
   read: keep,
+  waiting: (turns) => view.now()?.waiting(turns),
+  holds: (turn, turns) => view.now()?.holds(turn, turns),
+  written: (thread) => view.load().then(({ textOf }) => textOf(thread)),
   turn: { levels: [PLANNED], subtasks: [], begin: () => null, after: newsAfter, stored: () => null },
   prepare: (turns) => (kept.get().session !== null || turns.some(drawsCalls) ? view.load() : null),
   panel: {

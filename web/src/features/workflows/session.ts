@@ -1,6 +1,6 @@
 // The session of the open chat: as the service had it when the page read the chat, and the news of it since then.
 
-import type { Exchange } from "../../turn/stored";
+import type { Turns } from "../../feature";
 import { Store } from "../../state/store";
 import type { ThreadDetail } from "../../wire";
 import type { WorkflowSession } from "../../wire.generated";
@@ -20,11 +20,6 @@ export function keep({ id, last_seq, workflow_session }: ThreadDetail): void {
 }
 
 /** The newest news in a chat. */
-export function newest(exchanges: readonly Exchange[]): News | null {
-  for (let at = exchanges.length - 1; at >= 0; at -= 1) {
-    const answer = exchanges[at]?.answer;
-    const news = answer && newsOf(answer);
-    if (news) return news;
-  }
-  return null;
+export function newest(turns: Turns): News | null {
+  return turns.reduce<News | null>((news, { answer }) => (answer && newsOf(answer)) ?? news, null);
 }

@@ -229,15 +229,12 @@ describe("the choice for a chat", () => {
     expect(choice.of(NEW_CHAT)).toBeUndefined();
   });
 
-  it("is not asked where a turn goes on; a session that is over is begun again", () => {
+  it("is not asked where a turn goes on or is asked again", () => {
     const plain = { agent: "sour", mode_profile: "swarm" };
     choice.choose("T", { id: "other", name: "Other" });
     expect(sent("T", played(done))).toEqual(plain);
     expect(sent("T", played(update("waiting", 1), done))).toEqual(plain);
-    expect(sent("T", played(update("complete", 2), done))).toEqual({ workflow_target: "workflow", workflow_id: "report" });
-    // This turn is continued: such a request names no workflow.
-    const cut = played(update("complete", 2), { type: "error", code: "budget_exceeded", message: "", retryable: false }, { ...done, finish_reason: "budget" });
-    expect(sent("T", cut)).toEqual(plain);
+    expect(sent("T", played(update("complete", 2), done))).toEqual(plain);
   });
 });
 

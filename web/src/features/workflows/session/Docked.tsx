@@ -13,7 +13,7 @@ import { useStore } from "../../../state/store";
 import type { StepNotes } from "../../../wire.generated";
 import type { News } from "../knowledge";
 import { kept } from "../session";
-import { canGoOn, isOver, shown, type Shown, type ShownStep, type StepState } from "./checklist";
+import { canGoOn, isOver, shown, SHOWN_CHARS, type Shown, type ShownStep, type StepState } from "./checklist";
 import { words } from "./en";
 import { hidden, sessions } from "./sessions";
 import "./session.css";
@@ -199,9 +199,6 @@ function Step({ session, step: { number, title, state, notes } }: { session: str
     </li>
   );
 }
-
-/** The service shows this many characters of a step's notes (`SHOWN_CHARS` in `durable/platform`). */
-const SHOWN_CHARS = 4_000;
 
 function Notes({ notes: { notes, artifacts = [] } }: { notes: StepNotes }) {
   return (

@@ -28,6 +28,9 @@ export interface ShownStep {
   notes: StepNotes | null;
 }
 
+/** The service shows this many characters of a step's notes (`SHOWN_CHARS` in `durable/platform`). */
+export const SHOWN_CHARS = 4_000;
+
 /** `seq`: the number of the newest event when the session was read. News up to it are in the session already. */
 export function shown(session: WorkflowSession | null, seq: number, news: News | null): Shown | null {
   const isNew = news !== null && news.seq > seq;

@@ -6,6 +6,10 @@ import type { StepState } from "./checklist";
 export const words = {
   label: "Workflow of this chat",
   nameless: "Workflow",
+  /** The chat's own status. */
+  waits: "Workflow waits",
+  waitsWords: "The workflow waits for your next message.",
+  exported: (name: string) => `Workflow: ${name}`,
   place: (step: number, of: number) => `Step ${step} of ${of}`,
   done: (of: number) => (of === 1 ? "1 step done" : `All ${of} steps done`),
   step: (number: number) => `${number}. `,

@@ -44,6 +44,8 @@ export class Sessions {
       this.desk.set({ problem: wordsFor(error) });
     }
     await this.renew(threadId);
+    // The chat's own status and buttons go by the session too.
+    conversation.store.set({});
   }
 }
 

@@ -3,4 +3,6 @@
 export { cardOf } from "./cards";
 export { Chip } from "./Chip";
 export { Docked } from "./Docked";
+export { textOf } from "./export";
+export { holds, waiting } from "./open";
 export { questionOf } from "./question";
