@@ -89,14 +89,15 @@ pub async fn drive<P: Port>(
     of_step: u32,
     step: impl AsyncFn(&mut P, &mut Job<P::Stage>) -> Result<Next<P::Stage>, P::Error>,
 ) -> Result<Option<u64>, P::Error> {
+    let mut from = 0;
     loop {
         let now = port.now();
-        if port.requests() + of_step > requests || now + MARGIN_MS > job.lease_until {
-            port.save(job, now).await?;
-            return Ok(Some(now));
+        if now < from || port.requests() + of_step > requests || now + MARGIN_MS > job.lease_until {
+            port.save(job, now.max(from)).await?;
+            return Ok(Some(now.max(from)));
         }
-        let (stage, from) = match step(port, job).await {
-            Ok(Next::At(stage)) => (stage, now),
+        (job.stage, from) = match step(port, job).await {
+            Ok(Next::At(stage)) => (stage, 0),
             Ok(Next::Wait(stage, from)) => (stage, from),
             Ok(Next::End) => return port.end(job).await.map(|()| None),
             Err(error) => {
@@ -105,11 +106,7 @@ pub async fn drive<P: Port>(
                 return Err(error);
             }
         };
-        (job.stage, job.failures) = (stage, 0);
-        if port.now() < from {
-            port.save(job, from).await?;
-            return Ok(Some(from));
-        }
+        job.failures = 0;
     }
 }
 

@@ -132,8 +132,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The parts in their order, each with the name under which a run counts what it deleted; of visitors, the
-    /// erasures that it began.
+    /// The parts in their order, each with the name by which a run counts rows that it deletes, or visitors to erase.
     pub const ALL: [(Part, &'static str); 8] = [
         (Part::Visitors, "visitors"),
         (Part::VisitorsWithoutRow, "visitors"),

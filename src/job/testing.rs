@@ -46,7 +46,6 @@ pub struct Stores<D: Data> {
     pub requests: u32,
     pub most_requests: u32,
     pub now: u64,
-    /// Whether the driver is gone.
     pub is_gone: bool,
 }
 
@@ -67,8 +66,7 @@ impl<D: Data> Stores<D> {
 
     /// A call of the job: fails before or after its work.
     pub fn call<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Result<T, &'static str> {
-        self.calls += 1;
-        self.requests += 1;
+        (self.calls, self.requests) = (self.calls + 1, self.requests + 1);
         self.is_gone |= self.fault == Some(Fault::Gone(self.calls));
         if self.is_gone || self.fault == Some(Fault::Before(self.calls)) {
             return Err("before");
@@ -138,7 +136,7 @@ impl<D: Data> Port for Stores<D> {
 }
 
 /// A job that fails or is killed at any of its calls, of which there are more than some, ends in the same state.
-pub fn assert_faults_change_nothing<D: Data>(calls: usize) {
+pub fn assert_faults<D: Data>(calls: usize) {
     let mut whole = Stores::<D>::full();
     whole.drive_to_end();
     assert!(whole.calls > calls, "{}", whole.calls);

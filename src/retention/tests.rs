@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{DAY_MS, MERGES, Part, Retention, STEP_REQUESTS, Stage, drive};
 use crate::job::Job;
-use crate::job::testing::{
-    self, Data, STARTED_AT, assert_faults_change_nothing, assert_limits, assert_waits,
-};
+use crate::job::testing::{self, Data, STARTED_AT, assert_faults, assert_limits};
 
 type Deleted = crate::job::Deleted<Vec<String>>;
 type Stores = testing::Stores<Ages>;
@@ -119,17 +117,12 @@ fn a_run_deletes_what_is_as_old_as_its_limit_and_counts_it() {
 
 #[test]
 fn a_run_that_fails_or_is_killed_at_any_call_ends_in_the_same_state() {
-    assert_faults_change_nothing::<Ages>(25);
+    assert_faults::<Ages>(25);
 }
 
 #[test]
 fn a_driver_begins_no_step_that_its_requests_or_its_lease_may_not_allow() {
     assert_limits::<Ages>(STEP_REQUESTS);
-}
-
-#[test]
-fn a_step_that_fails_waits_longer_each_time() {
-    assert_waits::<Ages>();
 }
 
 #[test]

@@ -19,12 +19,11 @@ pub fn values<S: Serialize>(job: &Job<S>, of: &[JsValue], more: &[JsValue]) -> R
 /// Has a thread's object delete the thread. False where it had nothing, or where it keeps a thread that somebody used: an
 /// erasure has it keep none.
 pub async fn delete_thread(env: &Env, envelope: &ThreadEnvelope) -> Result<bool> {
-    let may_stay = matches!(envelope.command, ThreadCommand::Expire { .. });
     let response = object::ask(env, envelope).await;
     let response = response.map_err(|failure| Error::RustError(failure.log_line().unwrap_or_default()))?;
     match response.status() {
         204 => Ok(true),
-        200 if may_stay => Ok(false),
+        200 if matches!(envelope.command, ThreadCommand::Expire { .. }) => Ok(false),
         status if status == ErrorCode::ThreadNotFound.status() => Ok(false),
         status => Err(Error::RustError(format!("the object of a thread answered {status}"))),
     }

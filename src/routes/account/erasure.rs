@@ -200,8 +200,8 @@ impl Erasing for Stored<'_> {
             // An id that is no UUID names no thread.
             let Ok(thread_id) = Uuid::try_parse(id) else { continue };
             self.requests += 1;
-            let (owner, command) = (self.owner.clone(), ThreadCommand::Erase);
-            let erase = ThreadEnvelope { owner, thread_id, command };
+            let erase =
+                ThreadEnvelope { owner: self.owner.clone(), thread_id, command: ThreadCommand::Erase };
             count += u64::from(job::delete_thread(self.env, &erase).await?);
             for folder in kinds::of_thread(self.owner, thread_id) {
                 while self.files(&folder.prefix).await?.next.is_some() {}
