@@ -248,8 +248,8 @@ async fn a_session_that_is_stuck_holds_the_queue() {
     assert_eq!(session(&case, &thread).await["status"], "stuck");
     // Its user lets it go on: the message is their word on the step.
     case.script("a", [done()]).await;
-    let goes_on = case.client.send("PATCH", &path, json!({ "held": false }).to_string()).await;
-    goes_on.expect(200).await;
+    let client = case.client.with("content-type", "application/json");
+    client.send("PATCH", &path, json!({ "held": false }).to_string()).await.expect(200).await;
     stored::eventually("the session is complete", || async {
         (session(&case, &thread).await["status"] == "complete").then_some(())
     })
