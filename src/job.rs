@@ -56,7 +56,7 @@ pub struct Deleted<K> {
     pub next: Option<K>,
 }
 
-/// What follows a step.
+/// How a job goes on after a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next<S> {
     At(S),

@@ -205,7 +205,8 @@ pub fn contents(uri: &str, media_type: &str, body: &[u8]) -> Vec<u8> {
     filled(r#"{"mimeType":$,"uri":$,$:$}"#, &[kind, uri, member, content].map(Text))
 }
 
-/// The members of the result of a tool by the answer of its route. `uri`: the address of a file, for one that is no text.
+/// The members of the result of a tool by the answer of its route. JSON of a route is our own, so it stands in the result as
+/// it is. `uri`: the address of a file, for one that is no text.
 pub fn tool_result(status: u16, media_type: &str, body: &[u8], uri: &str) -> Vec<u8> {
     let text = std::str::from_utf8(body);
     let told;
@@ -230,7 +231,7 @@ pub fn tool_result(status: u16, media_type: &str, body: &[u8], uri: &str) -> Vec
     members
 }
 
-/// What a problem tells a model.
+/// The text that a model reads of a problem.
 fn refusal(problem: &[u8]) -> String {
     let problem: Value = wire::json::from_slice(problem).unwrap_or_default();
     let member = |name: &str| at(&problem, name).as_str().unwrap_or_default();

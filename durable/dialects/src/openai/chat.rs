@@ -18,7 +18,6 @@ const CHOICE: &str = r#"{"delta":{$},"finish_reason":$,"index":0,"logprobs":null
 const CALL_OF: &str = r#"{"function":{"arguments":$,"name":$},"id":$,$"type":"function"}"#;
 const METADATA: &str = r#"{"stop":$,"thread_id":$,"turn_id":$}"#;
 const USAGE: &str = r#"{"completion_tokens":$,"prompt_tokens":$,"prompt_tokens_details":{"cached_tokens":$},"total_tokens":$}"#;
-const NULL: Hole<'static> = Hole::NULL;
 
 /// The text of the answer.
 #[derive(Default)]
@@ -87,7 +86,7 @@ impl Chat {
     fn delta(&self, turn: &Turn, member: &str, text: &str, out: &mut Vec<u8>) {
         if !text.is_empty() {
             let delta = filled(member, &[Hole::Text(text)]);
-            chunk(turn, &self.id, (&delta, NULL), b"", out);
+            chunk(turn, &self.id, (&delta, Hole::NULL), b"", out);
         }
     }
 
@@ -97,7 +96,7 @@ impl Chat {
         let refusal = refusal.map(Hole::Text);
         if Self::is_whole(turn) {
             let text = self.joined();
-            let content = if text.is_empty() { NULL } else { Hole::Text(&text) };
+            let content = if text.is_empty() { Hole::NULL } else { Hole::Text(&text) };
             let mut reasoning = Vec::new();
             if !self.reasoning.is_empty() {
                 fill(r#""reasoning_content":$,"#, &[Hole::Text(&self.reasoning)], &mut reasoning);
@@ -105,7 +104,7 @@ impl Chat {
             let calls =
                 if calls.is_empty() { Vec::new() } else { filled(r#","tool_calls":[$]"#, &[Json(calls)]) };
             let (created, id, model) = (Number(turn.created), Hole::Text(&self.id), Hole::Text(&turn.model));
-            let (reasoning, refusal, calls) = (Json(&reasoning), refusal.unwrap_or(NULL), Json(&calls));
+            let (reasoning, refusal, calls) = (Json(&reasoning), refusal.unwrap_or(Hole::NULL), Json(&calls));
             let (metadata, usage) = (Json(&metadata), Json(&usage));
             let holes = [finish, content, reasoning, refusal, calls, created, id, metadata, model, usage];
             return fill(COMPLETE, &holes, out);
@@ -116,7 +115,7 @@ impl Chat {
             None => filled(r#""tool_calls":[$]"#, &[Json(calls)]),
         };
         if !asks.is_empty() {
-            chunk(turn, &self.id, (&asks, NULL), b"", out);
+            chunk(turn, &self.id, (&asks, Hole::NULL), b"", out);
         }
         chunk(turn, &self.id, (b"", finish), &metadata, out);
         if turn.how.usage {
@@ -144,7 +143,7 @@ impl Form for Chat {
         self.id = turn.id(COMPLETION);
         if !Self::is_whole(turn) {
             let role = br#""content":"","refusal":null,"role":"assistant""#;
-            chunk(turn, &self.id, (role, NULL), &metadata(turn), out);
+            chunk(turn, &self.id, (role, Hole::NULL), &metadata(turn), out);
         }
     }
 
@@ -244,7 +243,7 @@ fn refusal(turn: &Turn) -> String {
 }
 
 fn metadata(turn: &Turn) -> Vec<u8> {
-    let stop = turn.stop.as_ref().map_or(NULL, |(code, _)| Hole::Text(code));
+    let stop = turn.stop.as_ref().map_or(Hole::NULL, |(code, _)| Hole::Text(code));
     filled(METADATA, &[stop, Hole::Text(&turn.thread), Hole::Text(&turn.turn)])
 }
 

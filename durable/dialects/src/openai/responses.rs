@@ -26,7 +26,6 @@ const FUNCTION_CALL: &str =
     r#"{"arguments":$,"call_id":$,"id":$,"name":$,"status":$,"type":"function_call"}"#;
 /// The members of an event of an item.
 const ITEM: &str = r#""item":$,"output_index":$"#;
-const NULL: Hole<'static> = Hole::NULL;
 /// How many events one of ours may become before their numbers move on to the next one's.
 const SPACING: u64 = 16;
 
@@ -140,7 +139,7 @@ impl Responses {
     /// The calls that have not ended are incomplete in this answer.
     fn leave_calls(&mut self, turn: &Turn, out: &mut Vec<u8>) {
         for call in std::mem::take(&mut self.calls).into_values() {
-            self.done(turn, call.index, call.item("incomplete", NULL, NULL), out);
+            self.done(turn, call.index, call.item("incomplete", Hole::NULL, Hole::NULL), out);
         }
     }
 
@@ -151,7 +150,8 @@ impl Responses {
             let text =
                 self.texts.iter().find(|text| text.index == index).map(|text| text.item("in_progress"));
             let call = self.calls.iter().find(|(_, call)| call.index == index);
-            let open = text.or_else(|| call.map(|(_, call)| call.item("in_progress", NULL, NULL)));
+            let open =
+                text.or_else(|| call.map(|(_, call)| call.item("in_progress", Hole::NULL, Hole::NULL)));
             let Some(item) = item.as_ref().or(open.as_ref()) else { continue };
             separate(&mut output);
             output.extend_from_slice(item);
@@ -167,7 +167,7 @@ impl Responses {
         let background: &[u8] = if turn.how.background { b"true" } else { b"false" };
         let [id, thread, turn_id, model, status] =
             [&*id, &*turn.thread, &*turn.turn, &*turn.model, status].map(Hole::Text);
-        let before = before.as_deref().map_or(NULL, Hole::Text);
+        let before = before.as_deref().map_or(Hole::NULL, Hole::Text);
         let (background, error, incomplete) = (Json(background), Json(error), Json(incomplete));
         let (output, usage) = (Json(&output), Json(&usage));
         let holes = [
@@ -274,7 +274,7 @@ impl Form for Responses {
     fn call_starts(&mut self, turn: &Turn, (id, name, args): (&str, &str, &Value), out: &mut Vec<u8>) {
         let (name, arguments) = (name.to_owned(), args.to_string());
         let mut call = Call { index: 0, id: format!("mcp_{id}"), name, arguments };
-        call.index = self.add(turn, &call.item("in_progress", NULL, NULL), "", out);
+        call.index = self.add(turn, &call.item("in_progress", Hole::NULL, Hole::NULL), "", out);
         self.tell_call(turn, "response.mcp_call.in_progress", &call, out);
         self.calls.insert(id, call);
     }
@@ -293,8 +293,8 @@ impl Form for Responses {
         let Some(call) = self.calls.remove(id) else { return };
         let result = Hole::Text(result);
         let (kind, item) = match is_error {
-            true => ("response.mcp_call.failed", call.item("failed", NULL, result)),
-            false => ("response.mcp_call.completed", call.item("completed", result, NULL)),
+            true => ("response.mcp_call.failed", call.item("failed", Hole::NULL, result)),
+            false => ("response.mcp_call.completed", call.item("completed", result, Hole::NULL)),
         };
         self.tell_call(turn, kind, &call, out);
         self.done(turn, call.index, item, out);
