@@ -15,14 +15,19 @@ pub enum Way {
     GoOn,
 }
 
-/// Judges a request. `open`: the session of its thread that is not over.
+/// Judges a request. `open`: the session of its thread that is not over. A blank message asks no model (B-062), so it starts
+/// no session, and the one that is open stays as it is.
 pub fn way(request: &ChatRequest, open: Option<&SessionRow>) -> Result<Way, ApiError> {
     let running = |detail: &str| Err(ApiError::new(ErrorCode::WorkflowRunning, detail));
+    let is_blank = request.content.is_blank();
     let Some(open) = open else {
-        return Ok(if request.targets_workflow() { Way::Start } else { Way::Plain });
+        return Ok(if request.targets_workflow() && !is_blank { Way::Start } else { Way::Plain });
     };
     if request.replaces_message_id.is_some() {
         return running("a session is open, whose steps cannot be taken back: end it first");
+    }
+    if is_blank {
+        return Ok(Way::Plain);
     }
     if request.targets_workflow() {
         return match open.mode {

@@ -316,8 +316,8 @@ fn a_retry_has_another_token() {
 // N-019: the session is judged before everything else.
 #[test]
 fn a_session_decides_the_way_of_a_request() {
-    let request = |members: &str| {
-        let body = format!(r#"{{"content": "Go"{members}}}"#);
+    let said = |content: &str, members: &str| {
+        let body = format!(r#"{{"content": "{content}"{members}}}"#);
         ChatRequest::parse(body.as_bytes()).unwrap()
     };
     let target = r#", "workflow_target": "workflow", "workflow_id": "procedure""#;
@@ -344,8 +344,11 @@ fn a_session_decides_the_way_of_a_request() {
         (replaces, Some(&external), Err("workflow_running")),
     ];
     for (members, open, expected) in table {
-        let judged = way(&request(members), open).map_err(|error| error.code.as_str());
-        assert_eq!(judged, expected, "{members} {:?}", open.map(|open| open.mode));
+        let judged = |content| way(&said(content, members), open).map_err(|error| error.code.as_str());
+        assert_eq!(judged("Go"), expected, "{members} {:?}", open.map(|open| open.mode));
+        // A blank message asks no model.
+        let blank = if members == replaces { expected } else { Ok(Way::Plain) };
+        assert_eq!(judged("  "), blank, "{members} {:?}", open.map(|open| open.mode));
     }
 }
 
