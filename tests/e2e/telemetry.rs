@@ -115,7 +115,12 @@ async fn a_finished_turn_reaches_the_collector_at_least_once_and_without_its_wor
     assert_eq!(parents("execute_tool run_subtask"), std::slice::from_ref(&root));
     let of_models: BTreeSet<String> = parents(model).iter().map(|id| format!("{id:?}")).collect();
     assert_eq!(of_models, [&root, &subtask].map(|id| format!("{id:?}")).into());
-    assert_eq!(attribute(&mine[1], "gen_ai.operation.name"), "chat");
+    for call in mine.iter().filter(|span| span["name"] == model) {
+        let told = ["gen_ai.operation.name", "gen_ai.provider.name", "espalier.operation_type"];
+        let told = told.map(|key| attribute(call, key));
+        let work = if call.get("parentSpanId") == root.as_ref() { "chat" } else { "subtask" };
+        assert_eq!(told, ["chat", "openai", work]);
+    }
     let words = told.to_string();
     for word in ["private", "6*7", "42."] {
         assert!(!words.contains(word), "{word} is in {words}");

@@ -107,8 +107,9 @@ impl Trace<'_> {
 
     fn model(&self, call: &TreeModelCall) -> Span {
         let mut attributes = self.of("chat");
-        let record = self.turn.calls.iter().find_map(|record| match record {
-            CallRecord::Model { id, provider, outcome, operation_type, .. } if *id == call.id => {
+        // A call that was made again has a row for each time; the last one is the tree's.
+        let record = self.turn.calls.iter().rev().find_map(|record| match record {
+            CallRecord::Model { id, provider, outcome, operation_type, .. } if is_row_of(id, &call.id) => {
                 Some((provider, outcome, operation_type))
             }
             _ => None,
@@ -201,10 +202,17 @@ fn nanoseconds(ms: u64) -> String {
     ms.saturating_mul(1_000_000).to_string()
 }
 
+/// Whether a row of telemetry is a model call's: its id is the call's with the number of the row behind it.
+fn is_row_of(row: &str, call: &str) -> bool {
+    let number = row.strip_prefix(call).and_then(|rest| rest.strip_prefix('_'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// The conventions' name of a provider.
 fn provider_name(ours: &str) -> &str {
     match ours {
         "gemini" => "gcp.gemini",
+        "openai-responses" => "openai",
         ours => ours,
     }
 }

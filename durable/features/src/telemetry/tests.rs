@@ -48,6 +48,7 @@ fn message(finish_reason: &str) -> StoredMessage {
     serde_json::from_value(read).unwrap()
 }
 
+/// The rows of these model calls, of which the second was lost once.
 fn calls() -> Vec<CallRecord> {
     let call = |id: &str, outcome: &str| CallRecord::Model {
         id: id.to_owned(),
@@ -64,7 +65,7 @@ fn calls() -> Vec<CallRecord> {
         retries: 0,
         outcome: outcome.to_owned(),
     };
-    vec![call("m1", "ok"), call("m2", "provider_overloaded")]
+    vec![call("m1_0", "ok"), call("m2_1", "interrupted"), call("m2_2", "provider_overloaded"), call("m2_x", "ok")]
 }
 
 fn finished<'a>(message: &'a StoredMessage, calls: &'a [CallRecord], began_at: Option<u64>) -> Finished<'a> {
