@@ -18,8 +18,8 @@ const MAX_DAYS: u32 = 36_500;
 /// The fewest days for visitors. A visitor's cookie is valid for thirty days from a renewal (`auth::session`), so before
 /// that they may still come back.
 const MIN_VISITOR_DAYS: u32 = 30;
-/// How long the row of a run stays: as long as the audit log does by default.
-pub const KEPT_MS: u64 = 400 * DAY_MS;
+/// How long the row of a run stays at least: as long as the audit log does by default.
+const KEPT_MS: u64 = 400 * DAY_MS;
 /// The rows that one step reads, and so the most that it deletes. D1 ends a statement after 30 seconds:
 /// <https://developers.cloudflare.com/d1/platform/limits/>.
 pub const ROWS: u32 = 1_000;
@@ -96,6 +96,11 @@ impl Retention {
             anonymous: days("anonymous", given.anonymous, or.anonymous, MIN_VISITOR_DAYS)?,
             threads: days("threads", given.threads, or.threads, 1)?,
         })
+    }
+
+    /// How long the row of a run stays, in milliseconds: until it has told for how long runs have gone on.
+    pub fn kept_ms(&self) -> u64 {
+        KEPT_MS.max(u64::from(self.anonymous.unwrap_or_default().saturating_add(2)) * DAY_MS)
     }
 
     /// Up to which time a part deletes, in a run that began at another.

@@ -14,12 +14,15 @@ pub const SAVE: &str = "UPDATE retention_runs SET stage = ?3, removed = ?4, leas
 /// Ends the run at the time `?5`.
 pub const END: &str = "UPDATE retention_runs SET stage = ?3, removed = ?4, ended_at = ?5, failures = 0 \
     WHERE started_at = ?1 AND lease = ?2 AND ended_at IS NULL";
-/// Deletes the runs that began before `?1`.
+/// Deletes the runs that began before `?1`. One that is as old as the limit of visitors must stay
+/// ([`erase_visitors_without_row`]).
 pub const FORGET: &str = "DELETE FROM retention_runs WHERE started_at < ?1 AND ended_at IS NOT NULL";
 
-/// A visitor has neither a turn nor a model call after a time. `?2` is that time, `?3` the least id of a model call after it.
+/// A visitor has neither a turn nor a model call after a time. `?2` is that time. `?3` is a lower bound of the ids of such
+/// calls, for the index.
 const IDLE: &str = "NOT EXISTS (SELECT 1 FROM threads t WHERE t.tenant = 'public' AND t.user_id = v.user_id AND t.updated_at > ?2) \
-    AND NOT EXISTS (SELECT 1 FROM llm_usage u WHERE u.tenant = 'public' AND u.user_id = v.user_id AND u.id >= ?3)";
+    AND NOT EXISTS (SELECT 1 FROM llm_usage u WHERE u.tenant = 'public' AND u.user_id = v.user_id AND u.id >= ?3 \
+    AND u.created_at > ?2)";
 
 /// Begins the erasure of visitors, at the time `?1` and in the stage `?4`. Its receipt is given to nobody.
 fn begin_erasures(visitors: &str, and: &str) -> String {

@@ -46,6 +46,17 @@ fn the_variable_says_how_many_days_or_is_refused() {
     }
 }
 
+// A visitor without a row is erased once a run is as old as their limit, so such a run must still be there.
+#[test]
+fn runs_are_kept_for_longer_than_visitors() {
+    for (anonymous, days) in
+        [(None, 400), (Some(30), 400), (Some(398), 400), (Some(399), 401), (Some(36_500), 36_502)]
+    {
+        let retention = Retention { anonymous, ..Retention::default() };
+        assert_eq!(retention.kept_ms(), days * DAY_MS, "{anonymous:?}");
+    }
+}
+
 /// Ages in days, by the part's place; and the segments of the index.
 struct Ages {
     ages: BTreeMap<usize, Vec<u64>>,

@@ -73,17 +73,12 @@ pub async fn carry_on(env: &Env) {
         console_error!("deleting share links whose time is over: {error}");
     }
     let is_free = env.var("PROFILE").is_ok_and(|profile| profile.to_string() == "free");
-    let mut has_failed = false;
     for _ in 0..if is_free { 1 } else { DRIVES } {
-        let erased = account::erasure::drive(env, DRIVE_REQUESTS).await;
-        if let Err(error) = &erased {
-            console_error!("erasing a user's data: {error}");
-            // A job that fails waits, and others go on. Where the next one fails too, it is the database.
-            if std::mem::replace(&mut has_failed, true) {
-                return;
-            }
-        }
-        match retention::drive(env, erased.unwrap_or(0)).await {
+        let left = match account::erasure::drive(env, DRIVE_REQUESTS).await {
+            Ok(left) => left,
+            Err(error) => return console_error!("taking an erasure: {error}"),
+        };
+        match retention::drive(env, left).await {
             Ok(true) => return,
             Ok(false) => {}
             Err(error) => return console_error!("deleting what is too old: {error}"),

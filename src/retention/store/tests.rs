@@ -100,7 +100,7 @@ fn a_full_page_has_an_end_and_the_next_begins_there() {
 }
 
 /// A visitor with a session that was seen, a thread, and a model call, each at a time or none.
-fn visitor(database: &Connection, name: &str, seen: Option<i64>, thread: Option<i64>, call: Option<&str>) {
+fn visitor(database: &Connection, name: &str, seen: Option<i64>, thread: Option<i64>, call: Option<i64>) {
     let user = format!("anonymous:{name}");
     if let Some(seen) = seen {
         let sql = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, seen_at, expires_at) \
@@ -112,10 +112,11 @@ fn visitor(database: &Connection, name: &str, seen: Option<i64>, thread: Option<
             VALUES ('public', ?1, ?2, '', 1, ?3)";
         database.execute(sql, (&user, name, at)).unwrap();
     }
-    if let Some(id) = call {
+    if let Some(at) = call {
         insert(database, "llm_usage", &user, 1);
-        let sql = "UPDATE llm_usage SET tenant = 'public', id = ?2 WHERE user_id = ?1";
-        database.execute(sql, (&user, id)).unwrap();
+        // Each id is within the bound, as the ids of the calls of a month are.
+        let sql = "UPDATE llm_usage SET tenant = 'public', id = 'id 100', created_at = ?2 WHERE user_id = ?1";
+        database.execute(sql, (&user, at)).unwrap();
     }
 }
 
@@ -129,11 +130,11 @@ fn begun(last: &str) -> Vec<Value> {
 #[test]
 fn visitors_who_were_not_seen_are_erased_and_no_others() {
     let database = migrated();
-    visitor(&database, "gone", Some(100), Some(90), Some("id 099"));
+    visitor(&database, "gone", Some(100), Some(90), Some(100));
     visitor(&database, "without-thread", Some(50), None, None);
     visitor(&database, "seen", Some(101), Some(90), None);
     visitor(&database, "wrote", Some(50), Some(101), None);
-    visitor(&database, "called", Some(50), Some(90), Some("id 100"));
+    visitor(&database, "called", Some(50), Some(90), Some(101));
     // A key's session, and one of an identity provider.
     let sql = "INSERT INTO sessions (hash, key_prefix, user_id, tenant, created_at, expires_at) \
         VALUES (?1, ?2, ?3, ?4, 1, 9)";
@@ -151,9 +152,9 @@ fn visitors_who_were_not_seen_are_erased_and_no_others() {
 #[test]
 fn visitors_without_a_row_are_erased_by_their_threads() {
     let database = migrated();
-    visitor(&database, "gone", None, Some(100), None);
+    visitor(&database, "gone", None, Some(100), Some(100));
     visitor(&database, "wrote", None, Some(101), None);
-    visitor(&database, "called", None, Some(90), Some("id 100"));
+    visitor(&database, "called", None, Some(90), Some(101));
     visitor(&database, "has-row", Some(50), Some(90), None);
     insert(&database, "threads", "key:ada", 1);
     let first = run(&database, &visitors_with_threads(), values(&[""]));

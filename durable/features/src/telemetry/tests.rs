@@ -65,7 +65,12 @@ fn calls() -> Vec<CallRecord> {
         retries: 0,
         outcome: outcome.to_owned(),
     };
-    vec![call("m1_0", "ok"), call("m2_1", "interrupted"), call("m2_2", "provider_overloaded"), call("m2_x", "ok")]
+    vec![
+        call("m1_0", "ok"),
+        call("m2_1", "interrupted"),
+        call("m2_2", "provider_overloaded"),
+        call("m2_x", "ok"),
+    ]
 }
 
 fn finished<'a>(message: &'a StoredMessage, calls: &'a [CallRecord], began_at: Option<u64>) -> Finished<'a> {
