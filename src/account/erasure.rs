@@ -56,6 +56,9 @@ pub struct Stage {
     /// persons, and so no entry for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub expired: bool,
+    /// The mark of the address from which the user asked for it, for the entry in the audit log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
 }
 
 impl Stage {
@@ -69,7 +72,7 @@ impl Stage {
 
     /// The beginning of the second sweep.
     fn again(&self) -> Self {
-        Stage { sweep: 1, expired: self.expired, ..Stage::default() }
+        Stage { sweep: 1, expired: self.expired, address: self.address.clone(), ..Stage::default() }
     }
 
     /// The beginning of a job for a user whose last credential is over: one sweep is enough.

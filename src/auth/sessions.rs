@@ -8,7 +8,7 @@ pub mod store;
 use std::collections::VecDeque;
 
 use sha2::{Digest, Sha256};
-use wire::protocol::hex;
+use wire::protocol::{ANONYMOUS, Owner, hex};
 
 /// How often the return of a signed-in user is written down: the list answers "do I still use this?", for which a day is
 /// exact enough. A visitor's return is written down when the cookie is renewed.
@@ -24,6 +24,12 @@ const MAX_KEPT: usize = 1_000;
 /// The digest, in hexadecimal, under which a visitor's session has its row.
 pub fn visitor_hash(user: &str) -> String {
     hex(&Sha256::new().chain_update("espalier visitor\0").chain_update(user).finalize())
+}
+
+/// The digest of a visitor's own session; of another user an empty text, which is no session's: their issuer may have
+/// given them a visitor's name.
+pub fn visit_of(owner: &Owner) -> String {
+    if owner.issuer == ANONYMOUS { visitor_hash(&owner.user) } else { String::new() }
 }
 
 /// The id of the session with this digest.

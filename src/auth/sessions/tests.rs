@@ -1,4 +1,6 @@
-use super::{ID_CHARS, Kept, MAX_AGENT_CHARS, MAX_KEPT, id_of, is_id, short_agent, visitor_hash};
+use wire::protocol::Owner;
+
+use super::{ID_CHARS, Kept, MAX_AGENT_CHARS, MAX_KEPT, id_of, is_id, short_agent, visit_of, visitor_hash};
 
 #[test]
 fn a_visitor_has_one_row() {
@@ -7,6 +9,20 @@ fn a_visitor_has_one_row() {
     assert_ne!(id_of(&one), id_of(&other));
     assert_eq!((one.len(), id_of(&one).len()), (64, ID_CHARS));
     assert!(is_id(id_of(&one)));
+}
+
+// An issuer of tokens may give a user any name, a visitor's too: the session is the visitor's alone.
+#[test]
+fn a_visit_is_the_visitors_alone() {
+    let of = |issuer: &str| {
+        visit_of(&Owner {
+            issuer: issuer.to_owned(),
+            tenant: "public".to_owned(),
+            user: "0190a0a0".to_owned(),
+        })
+    };
+    assert_eq!(of("anonymous"), visitor_hash("0190a0a0"));
+    assert_eq!((of("key"), of("https://issuer.example")), (String::new(), String::new()));
 }
 
 #[test]

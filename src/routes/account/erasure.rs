@@ -24,7 +24,7 @@ use crate::account::store;
 use crate::audit::Deed;
 use crate::audit::store::{self as audit, Where};
 use crate::auth::session::{AnonymousSession, clear_cookie};
-use crate::auth::sessions::visitor_hash;
+use crate::auth::sessions::{visit_of, visitor_hash};
 use crate::call::{Answer, Call};
 use crate::job::{Job, LEASE_MS, Port};
 use crate::problem::Failure;
@@ -41,7 +41,8 @@ pub async fn begin(call: &Call, owner: Owner, body: &[u8]) -> std::result::Resul
     let mut drawn = [0_u8; 16];
     getrandom::fill(&mut drawn).map_err(Failure::internal("drawing a receipt"))?;
     let receipt = hex(&drawn);
-    let begun = insert(&call.env, &owner, &digest(&receipt), call.now).await;
+    let stage = Stage { address: call.address_mark(), ..Stage::default() };
+    let begun = insert(&call.env, &owner, &digest(&receipt), (&stage, call.now)).await;
     if !begun.map_err(Failure::internal("beginning an erasure"))? {
         return Err(in_progress().into());
     }
@@ -102,13 +103,13 @@ pub async fn runs(env: &Env, owner: &Owner) -> Result<bool> {
 }
 
 /// Writes the row of a job and ends the user's credentials, all or nothing. False where a job runs already.
-async fn insert(env: &Env, owner: &Owner, receipt: &str, now: u64) -> Result<bool> {
+async fn insert(env: &Env, owner: &Owner, receipt: &str, (stage, now): (&Stage, u64)) -> Result<bool> {
     let database = database(env)?;
     let own = || [text(&owner.tenant), text(&owner.user_id())];
     let of_user = |sql: &str, more: Vec<JsValue>| -> Result<D1PreparedStatement> {
         database.prepare(sql).bind(&own().into_iter().chain(more).collect::<Vec<_>>())
     };
-    let stage = serde_json::to_string(&Stage::default())?;
+    let stage = serde_json::to_string(stage)?;
     let mut statements = vec![
         of_user(store::BEGIN, vec![text(receipt), number(now), text(&stage)])?,
         of_user(store::REVOKE, vec![number(now)])?,
@@ -278,7 +279,7 @@ impl Port for Stored<'_> {
             action: AuditAction::DataErased,
             target: &user_id,
             detail: Some(&removed),
-            address: None,
+            address: job.stage.address.as_deref(),
         };
         // The row stands for the end: the driver that ends the job writes it, and no other.
         let which = Where { condition: store::ENDS, values: vec![number(job.lease)] };
@@ -300,8 +301,7 @@ impl Port for Stored<'_> {
 impl Stored<'_> {
     /// The first three parameters of each statement about rows.
     fn of_job(&self) -> [JsValue; 3] {
-        let Owner { tenant, user, .. } = self.owner;
-        [text(tenant), text(&self.owner.user_id()), text(&visitor_hash(user))]
+        [text(&self.owner.tenant), text(&self.owner.user_id()), text(&visit_of(self.owner))]
     }
 
     fn statement(&self, job: &Job<Stage>, sql: &str, more: &[JsValue]) -> Result<D1PreparedStatement> {

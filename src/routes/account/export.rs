@@ -15,7 +15,7 @@ use super::{BUCKET, UNLISTED_MS};
 use crate::account::export::{FORMAT, Line, MESSAGES, PIECE_BYTES, Place, Section, Source, Step, line, page};
 use crate::account::kinds::{self, Folder, Rows};
 use crate::account::store;
-use crate::auth::sessions::visitor_hash;
+use crate::auth::sessions::visit_of;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
@@ -278,7 +278,7 @@ async fn read(env: &Env, owner: &Owner, table: &str, rows_of: &Rows, after: &[Va
     // A cursor that somebody made up may have another number of members.
     let after = if after.len() == rows_of.key.len() { after } else { &[] };
     let sql = store::select(table, rows_of, !after.is_empty());
-    let own = [text(&owner.tenant), text(&owner.user_id()), text(&visitor_hash(&owner.user))];
+    let own = [text(&owner.tenant), text(&owner.user_id()), text(&visit_of(owner))];
     let after = after.iter().map(|value| match value {
         Value::Number(number) => JsValue::from_f64(number.as_f64().unwrap_or_default()),
         value => text(value.as_str().unwrap_or_default()),

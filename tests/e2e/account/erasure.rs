@@ -185,7 +185,7 @@ async fn a_user_whom_a_token_names_is_refused_meanwhile_and_begins_anew() {
     case.script("", [text("Hello."), text("Anew.")]).await;
     case.chat("Hello").await;
     let user_id = exported(&token).await.0[0]["owner"].clone();
-    let receipt = begin(&token).await;
+    let receipt = begin(&token.with("cf-connecting-ip", "203.0.113.9")).await;
     assert_problem(token.get("/api/threads").await, 409, "erasure_in_progress", None).await;
     let chat = token.post("/api/chat", &case.says("Hello")).await;
     assert_problem(chat, 409, "erasure_in_progress", None).await;
@@ -202,7 +202,7 @@ async fn a_user_whom_a_token_names_is_refused_meanwhile_and_begins_anew() {
     assert_eq!(actions, ["data_exported", "data_erased", "data_exported"]);
     let removed: Value =
         lines[2]["detail"].as_str().and_then(|json| serde_json::from_str(json).ok()).expect("numbers");
-    assert_eq!((&removed["threads"], &lines[2]["address"]), (&json!(1), &Value::Null));
+    assert_eq!((&removed["threads"], lines[2]["address"].is_string()), (&json!(1), true));
     case.chat("Again").await;
     assert_eq!(token.threads().await.len(), 1);
 }
