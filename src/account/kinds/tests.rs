@@ -136,3 +136,20 @@ fn the_rows_of_a_user_come_in_pages_in_their_order_and_no_others_do() {
         assert!(found.iter().all(|row| !row.contains("bob")), "{table}: {found:?}");
     }
 }
+
+// A page costs what its user has, and not what the tenant has: all visitors are one tenant.
+#[test]
+fn the_rows_of_a_user_are_found_by_an_index() {
+    let database = migrated();
+    for (table, rows) in of_users().filter(|(_, rows)| rows.line.is_some() && rows.of_user == store::OWN) {
+        for after in [false, true] {
+            let sql = format!("EXPLAIN QUERY PLAN {}", store::select(table, &rows, after));
+            let mut statement = database.prepare(&sql).unwrap();
+            let values = vec![Value::Null; statement.parameter_count()];
+            let plan = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+            let plan = plan.map(Result::unwrap).collect::<Vec<_>>().join("; ");
+            assert!(plan.contains("user_id=?"), "{table}: {plan}");
+            assert!(!plan.contains("SCAN"), "{table}: {plan}");
+        }
+    }
+}
