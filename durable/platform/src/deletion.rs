@@ -54,7 +54,8 @@ impl Thread {
     /// D1 has not heard of.
     pub async fn erase_all(self: &Rc<Self>, owner: &Owner) -> Result<Response, ApiError> {
         if self.store.meta()?.is_some() {
-            self.store.transaction(|| self.store.forget_spent())?;
+            let now = self.clock.now_ms();
+            self.store.transaction(|| self.store.forget_spent(now))?;
         }
         self.delete(owner, DeletedBy::Erasure).await
     }
@@ -120,10 +121,10 @@ impl Thread {
                 Outgoing::new(&thread.owner, thread.thread_id.as_str(), News::Audited { audited })
             });
             let deleted = Outgoing::new(&thread.owner, thread.thread_id, deleted);
-            let spent = if erased { Vec::new() } else { self.store.spent_news()? };
+            let lasting = self.store.lasting_news(erased)?;
             let newest = self.store.newest_news()?;
             self.store.bury(now)?;
-            for outgoing in spent.iter().chain(&lost).chain(&audited).chain([&deleted]) {
+            for outgoing in lasting.iter().chain(&lost).chain(&audited).chain([&deleted]) {
                 self.store.post(outgoing, now)?;
             }
             self.store.post(&deleted, now + DELETED_AGAIN_MS)?;

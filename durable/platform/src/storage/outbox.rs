@@ -135,24 +135,29 @@ impl Store {
         self.run(query, [serde_json::to_string(ids)?.into()])
     }
 
-    /// The news that must survive a deletion, because usage must add up. A row that cannot be read must not keep a
-    /// thread alive.
-    pub fn spent_news(&self) -> Result<Vec<Outgoing>, StoreError> {
-        let mut spent = Vec::new();
+    /// The news that survive a deletion: deeds, and unless all data of the user is erased, usage, because it must add up. A
+    /// row that cannot be read must not keep a thread alive.
+    pub fn lasting_news(&self, is_erasure: bool) -> Result<Vec<Outgoing>, StoreError> {
+        let mut lasting = Vec::new();
         for mut row in self.rows("SELECT payload FROM outbox ORDER BY id", [])? {
             match wire::json::from_str::<Outgoing>(&row.text(0)?) {
-                Ok(outgoing) => spent.extend(outgoing.without_content()),
+                Ok(outgoing) if is_erasure => lasting.extend(outgoing.deeds()),
+                Ok(outgoing) => lasting.extend(outgoing.without_content()),
                 Err(error) => worker::console_error!("an outbox row is lost with its thread: {error}"),
             }
         }
-        Ok(spent)
+        Ok(lasting)
     }
 
-    /// Deletes the news of usage that outlived its thread.
-    pub fn forget_spent(&self) -> Result<(), StoreError> {
+    /// Deletes the news of usage that outlived its thread, and keeps the deeds in them.
+    pub fn forget_spent(&self, now: u64) -> Result<(), StoreError> {
+        let newest = self.newest_news()?;
+        for deed in self.lasting_news(true)? {
+            self.post(&deed, now)?;
+        }
         // A row that is no JSON must not keep the others.
-        let query = "DELETE FROM outbox
-            WHERE CASE WHEN json_valid(payload) THEN payload ->> '$.news.kind' END = 'spent'";
-        self.run(query, [])
+        let query = "DELETE FROM outbox WHERE id <= ?1
+            AND CASE WHEN json_valid(payload) THEN payload ->> '$.news.kind' END IN ('spent', 'audited')";
+        self.run(query, [int(newest)])
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
-use super::{Calls, Outgoing};
+use super::{Calls, News, Outgoing};
 use engine::journal::CallRecord;
 use wire::protocol::AuditAction;
 use wire::redact::redacted;
@@ -48,22 +48,45 @@ impl Deeds {
         self.0.push(json!([out.tenant, at, id, out.user_id, action, out.thread_id, detail, address]));
     }
 
-    /// The calls of a turn that the policy or a hook refused.
     pub(super) fn add_refused(&mut self, out: &Outgoing, calls: &Calls) {
-        let refused = calls.records.iter().filter_map(|record| match record {
-            CallRecord::Tool { id, tool_name, refused: true, .. } => Some((id, tool_name)),
-            _ => None,
-        });
-        for (id, tool_name) in refused.take(MAX_REFUSED) {
-            let audited = Audited {
-                key: format!("{}/{id}", calls.message_id),
-                action: AuditAction::CallRefused,
-                at: calls.created_at,
-                detail: Some(tool_name.clone()),
-                address: None,
-            };
+        for audited in refused(calls) {
             self.add(out, &audited);
         }
+    }
+}
+
+/// The calls of a turn that the policy or a hook refused.
+fn refused(calls: &Calls) -> impl Iterator<Item = Audited> {
+    let refused = calls.records.iter().filter_map(|record| match record {
+        CallRecord::Tool { id, tool_name, refused: true, .. } => Some((id, tool_name)),
+        _ => None,
+    });
+    refused.take(MAX_REFUSED).map(|(id, tool_name)| Audited {
+        key: format!("{}/{id}", calls.message_id),
+        action: AuditAction::CallRefused,
+        at: calls.created_at,
+        detail: Some(tool_name.clone()),
+        address: None,
+    })
+}
+
+impl Outgoing {
+    /// The part of it that survives the erasure of its user's data: the deeds, each as news of its own.
+    pub fn deeds(&self) -> Vec<Outgoing> {
+        let deeds = match &self.news {
+            News::Audited { audited } => vec![audited.clone()],
+            News::TurnEnded { calls, .. } | News::Spent { calls } => refused(calls).collect(),
+            _ => Vec::new(),
+        };
+        let news = deeds.into_iter().map(|audited| News::Audited { audited });
+        let of = |news| Outgoing {
+            tenant: self.tenant.clone(),
+            user_id: self.user_id.clone(),
+            thread_id: self.thread_id.clone(),
+            news,
+            beside: self.beside,
+        };
+        news.map(of).collect()
     }
 }
 

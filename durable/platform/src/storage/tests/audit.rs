@@ -48,6 +48,29 @@ fn refused_calls_are_deeds_up_to_a_number() {
     assert_eq!(told(1), told(1), "told twice it is the same row");
 }
 
+// Issue 23: an erasure leaves the log, and with it the deeds that D1 has not heard of. It leaves no usage.
+#[test]
+fn deeds_survive_an_erasure_as_the_same_rows() {
+    let mut ended = outbox().remove(1);
+    let News::TurnEnded { calls, .. } = &mut ended.news else { panic!() };
+    let call = |id: &str, refused| CallRecord::Tool {
+        id: id.to_owned(),
+        tool_name: "shell".to_owned(),
+        duration_ms: 0,
+        is_error: true,
+        detail: Some("private".to_owned()),
+        refused,
+    };
+    calls.records.extend([call("c0", true), call("c1", false), call("c2", true)]);
+    let deeds = ended.deeds();
+    assert_eq!(audited(&deeds), audited(std::slice::from_ref(&ended)));
+    assert_eq!(statements(&deeds).unwrap().len(), 1, "nothing but the log");
+    assert_eq!(ended.without_content().unwrap().deeds(), deeds, "after a deletion too");
+    let again: Vec<_> = deeds.iter().flat_map(Outgoing::deeds).collect();
+    assert_eq!(again, deeds);
+    assert!(outbox().iter().all(|news| news.deeds().is_empty()), "no call was refused");
+}
+
 /// The rows of the audit log of these news.
 fn audited(news: &[Outgoing]) -> Option<Value> {
     let all = statements(news).unwrap();
