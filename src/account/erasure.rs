@@ -12,8 +12,9 @@ use wire::protocol::{ApiError, ErrorCode, Owner, read_body};
 use super::kinds;
 use crate::job::{self, Deleted, Job, Next, Port};
 
-/// From the beginning of a job to its second sweep: a verified credential serves for a minute (`auth::seen`), and a turn
-/// that begins at its end is in D1 within ten seconds (`platform::storage::schedule`).
+/// From the beginning of a job to its second sweep: a verified credential serves for a minute (`auth::seen`), the body of
+/// its request comes within five seconds (`routes::BODY_MS`), and a turn that begins at its end is in D1 within ten
+/// (`platform::storage::schedule`).
 pub const SETTLE_MS: u64 = 90_000;
 /// How long the row of a job stays after its end.
 pub const KEPT_MS: u64 = 30 * 86_400_000;

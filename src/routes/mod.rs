@@ -50,7 +50,7 @@ use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use wire::protocol::{AgentDump, AuditAction, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
-use worker::{Env, console_error};
+use worker::{Date, Env, console_error};
 
 use self::credentials::Caller;
 use crate::account::erasure::DRIVE_REQUESTS;
@@ -89,13 +89,22 @@ pub async fn carry_on(env: &Env) {
 /// The answer of a route, still to come.
 type Answering<'a> = LocalBoxFuture<'a, Result<Answer, Failure>>;
 
+/// How long a body may take before its request is admitted anew, in milliseconds. A credential that ends meanwhile must
+/// write nothing: the erasure of a user's data counts on it (`SETTLE_MS`).
+const BODY_MS: u64 = 5_000;
+
 /// Admits a request by the row of its route, reads its body, and calls the route's function.
 pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) -> Result<Answer, Failure> {
     if row.access != Access::Unlimited {
         damper::check(call).await?;
     }
-    let caller = credentials::admit(call, row).await?;
+    let mut caller = credentials::admit(call, row).await?;
     let mut body = call.body(row.body).await?;
+    let now = Date::now().as_millis();
+    if now > call.now.saturating_add(BODY_MS) {
+        call.now = now;
+        caller = credentials::admit(call, row).await?;
+    }
     let writer = caller.who().filter(|_| row.writes()).cloned();
     if let (Some(target), Some(owner)) = (deletion(row, path), &writer) {
         audit::record(call, owner, AuditAction::DataDeleted, &target).await?;

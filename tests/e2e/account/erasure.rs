@@ -1,9 +1,14 @@
 //! The erasure: nothing of a user is left, in D1, R2, and the objects; nobody else loses anything; a new life begins.
 
+use std::time::Duration;
+
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_at, d1, eventually, places};
 use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::export::{exported, kinds_of};
 use super::{Planted, plant};
@@ -231,4 +236,41 @@ async fn the_cron_trigger_carries_a_job_on() {
     eventually("the job ends", || async { (!visited().await["ended_at"].is_null()).then_some(()) }).await;
     let left = d1("SELECT content FROM instructions WHERE user_id = ?1", &[&user_id]).await;
     assert_eq!(left, Vec::<Value>::new());
+}
+
+// A credential may end while a body is on its way. The service asks about it again where the body took long, so nothing is
+// written after the erasure.
+#[tokio::test]
+async fn a_request_with_a_slow_body_is_admitted_again() {
+    let client = Client::anonymous().await;
+    client.put("/api/me/instructions", &json!({ "content": "Briefly." })).await.expect(200).await;
+    let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
+    let user = format!("anonymous:{}", session["user_id"].as_str().expect("a user"));
+    let (url, cookie) = (env("ESPALIER_URL"), client.header("cookie"));
+    let address = url.trim_start_matches("http://");
+    let slow = async |has_ended: bool| {
+        let body = json!({ "content": "Slowly." }).to_string();
+        let (first, rest) = body.split_at(5);
+        let head = format!(
+            "PUT /api/me/instructions HTTP/1.1\r\nhost: {address}\r\norigin: {url}\r\ncookie: {cookie}\r\n\
+             connection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{first}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(head.as_bytes()).await.expect("the beginning of a request");
+        let receipt = if has_ended { Some(begin(&client).await) } else { None };
+        // The delay is what is tested: the body takes longer than `BODY_MS`.
+        tokio::time::sleep(Duration::from_secs(6)).await;
+        stream.write_all(rest.as_bytes()).await.expect("the rest of it");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an answer");
+        (answer.split(' ').nth(1).map(str::to_owned), receipt)
+    };
+    assert_eq!(slow(false).await.0.as_deref(), Some("200"), "the session is still valid");
+    let (status, receipt) = slow(true).await;
+    assert_eq!(status.as_deref(), Some("401"));
+    settle(MAIN, &user).await;
+    ended(&Client::nobody_at(&url), &receipt.expect("a receipt")).await;
+    let left = d1("SELECT 1 FROM instructions WHERE user_id = ?1", &[&user]).await;
+    assert!(left.is_empty(), "{left:?}");
 }
