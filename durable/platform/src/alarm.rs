@@ -159,7 +159,8 @@ impl Thread {
                 Step::Tell(batch) => {
                     left = None;
                     let batch = batch.clone();
-                    let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new()))).await;
+                    let was_refused = batch.attempts > 0;
+                    let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new())), was_refused).await;
                     drain.told(batch, answer);
                     continue;
                 }
@@ -205,8 +206,29 @@ impl Thread {
         self.store.arm_by(&schedule, self.clock.now_ms())
     }
 
-    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
-        let rows = rows?;
+    /// Whether all data of the thread's user was erased since the thread began. Then the thread goes, too.
+    async fn was_erased(&self) -> Result<bool, StoreError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(false) };
+        let asking = tell::was_erased(&self.env, &thread.owner, thread.created_at);
+        let was_erased = self.within_patience(asking).await.map_err(StoreError)?;
+        if was_erased {
+            let now = self.clock.now_ms();
+            self.store.set_timer(Reason::Erase, now)?;
+            self.store.arm(now)?;
+        }
+        Ok(was_erased)
+    }
+
+    async fn tell(
+        &self,
+        rows: Result<Vec<Outgoing>, StoreError>,
+        was_refused: bool,
+    ) -> Result<(), StoreError> {
+        let mut rows = rows?;
+        // An erasure finds the threads that D1 knows. It may have missed one of which D1 could not hear.
+        if was_refused && self.was_erased().await? {
+            rows = rows.iter().flat_map(Outgoing::deeds).collect();
+        }
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
         let all: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
         let is_unlisted = self.store.timer(Reason::Erase)?.is_some();

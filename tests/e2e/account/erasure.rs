@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
-use espalier_test_support::stored::{change_at, d1, eventually, places};
+use espalier_test_support::stored::{change_at, d1, eventually, object_at, places};
 use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use uuid::Uuid;
+use wire::protocol::Owner;
 
 use super::export::{exported, kinds_of};
 use super::{Planted, plant};
@@ -273,4 +275,42 @@ async fn a_request_with_a_slow_body_is_admitted_again() {
     ended(&Client::nobody_at(&url), &receipt.expect("a receipt")).await;
     let left = d1("SELECT 1 FROM instructions WHERE user_id = ?1", &[&user]).await;
     assert!(left.is_empty(), "{left:?}");
+}
+
+// An erasure finds the threads that D1 knows. One that began while D1 was down goes as soon as D1 hears of it.
+#[tokio::test]
+async fn a_thread_of_which_d1_could_not_hear_goes_too() {
+    let case = Case::new().await;
+    let session = case.client.post("/api/session", &json!({})).await.expect(200).await.json().await;
+    let name = session["user_id"].as_str().expect("a user").to_owned();
+    let user = format!("anonymous:{name}");
+    // For this user D1 is down.
+    let outage = format!("outage_{}", name.replace('-', "_"));
+    let refuse = format!(
+        "CREATE TRIGGER {outage} BEFORE INSERT ON threads WHEN NEW.user_id = '{user}' \
+         BEGIN SELECT RAISE(ABORT, 'an outage'); END"
+    );
+    change_at(MAIN, &refuse).await;
+    let mark = format!("mark-{}", new_id());
+    case.script("", [text(&format!("It is {mark}."))]).await;
+    let events = case.chat("Hello").await;
+    let thread = events[0].text("thread_id").to_owned();
+    let owner = Owner { issuer: "anonymous".to_owned(), tenant: "public".to_owned(), user: name };
+    let object = owner.object_name(Uuid::try_parse(&thread).expect("an id"));
+    eventually("D1 has refused the turn", || async {
+        let waits = object_at(MAIN, &object, "SELECT 1 FROM outbox WHERE attempts > 0").await;
+        (!waits.is_empty()).then_some(())
+    })
+    .await;
+    let receipt = begin(&case.client).await;
+    settle(MAIN, &user).await;
+    ended(&Client::nobody_at(&env("ESPALIER_URL")), &receipt).await;
+    let left = places(MAIN, &mark).await;
+    assert!(left.iter().any(|place| place == "do messages"), "the job knows nothing of it: {left:?}");
+    change_at(MAIN, &format!("DROP TRIGGER {outage}")).await;
+    eventually("the thread is gone", || async { places(MAIN, &mark).await.is_empty().then_some(()) }).await;
+    for table in ["threads", "messages", "llm_usage"] {
+        let left = d1(&format!("SELECT 1 FROM {table} WHERE user_id = ?1"), &[&user]).await;
+        assert!(left.is_empty(), "{table}");
+    }
 }

@@ -133,7 +133,7 @@ const PATIENCE_MS: u64 = 1_000;
 #[cfg(any(feature = "instructions", feature = "knowledge"))]
 impl Thread {
     /// Awaits a look, as long as a turn can wait for it.
-    async fn within_patience<T>(
+    pub async fn within_patience<T>(
         &self,
         looking: impl Future<Output = Result<T, String>>,
     ) -> Result<T, String> {

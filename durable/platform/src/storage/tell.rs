@@ -2,7 +2,8 @@
 
 use worker::Env;
 
-use bindings::d1::{batch, database, text};
+use bindings::d1::{batch, database, number, rows, text};
+use wire::protocol::Owner;
 
 use super::StoreError;
 use super::outgoing::{Outgoing, statements};
@@ -21,4 +22,13 @@ pub async fn tell(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
         prepared.push(database.prepare(statement.sql).bind(&[text(&statement.rows)]).map_err(failed)?);
     }
     batch(env, prepared).await.map(drop).map_err(failed)
+}
+
+const ERASED: &str = "SELECT 1 FROM erasures WHERE tenant = ?1 AND user_id = ?2 AND started_at >= ?3";
+
+/// Whether all data of a user was erased since a time, in milliseconds since 1970.
+pub async fn was_erased(env: &Env, owner: &Owner, since: u64) -> Result<bool, String> {
+    let values = [text(&owner.tenant), text(&owner.user_id()), number(since)];
+    let found = async { rows(&database(env)?.prepare(ERASED).bind(&values)?.all().await?) }.await;
+    found.map(|found| found != "[]").map_err(|error| format!("D1: {error}"))
 }
