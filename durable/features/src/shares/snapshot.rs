@@ -6,9 +6,9 @@ use wire::protocol::{
     SharedConversation, SharedMessage, SharedPart, Shown, Snapshot, StoredMessage,
 };
 
-/// A line of a title that begins as a label does, and is so long, may be a label without its end: a title made of a message
-/// is cut at 80 characters (`platform::start`), and a label in it may stand behind a shorter one.
-const CUT_TITLE_CHARS: usize = 20;
+/// A title of so many characters may be the beginning of a longer message (`platform::start`): its last line, where that
+/// begins as a label does, may be a label without its end.
+const CUT_TITLE_CHARS: usize = 80;
 
 /// A snapshot in the making.
 pub struct Cut {
@@ -170,12 +170,11 @@ fn is_label(line: &str) -> bool {
 /// A title without labels and names of files. It is the beginning of the first message, so a label may have lost its end, and
 /// a text file all but its head.
 fn title_without_files(title: &str) -> String {
+    let is_cut = title.chars().count() >= CUT_TITLE_CHARS;
     let words = title.lines().take_while(|line| !line.starts_with(ATTACHED));
     let title = without_labels(&words.collect::<Vec<_>>().join("\n"));
     match title.rsplit_once('\n').unwrap_or(("", &title)) {
-        (before, last) if last.starts_with('[') && last.chars().count() >= CUT_TITLE_CHARS => {
-            before.trim().to_owned()
-        }
+        (before, last) if is_cut && last.starts_with('[') => before.trim().to_owned(),
         _ => title,
     }
 }

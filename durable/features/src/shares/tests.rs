@@ -138,6 +138,17 @@ fn no_label_names_a_file_that_is_not_shared() {
     let cut = format!("Look\n\n[MARK{}", "x".repeat(70));
     assert_eq!(title(&cut, NOTHING), "Look");
     assert_eq!(title(&cut, ALL), cut);
+    let words = "a".repeat(67);
+    assert_eq!(
+        title(&format!("{words}\n\n[MARK-secret"), NOTHING),
+        words,
+        "80 characters, cut within the name"
+    );
+    assert_eq!(
+        title(&format!("{words}\n\n[MARK-secre"), NOTHING),
+        format!("{words}\n\n[MARK-secre"),
+        "not cut"
+    );
     assert_eq!(title("[MARK.pdf, 34 kB]", NOTHING), "");
     assert_eq!(title("Look\n\nAttached file: MARK.t", NOTHING), "Look");
     assert_eq!(title("[draft] Pears", NOTHING), "[draft] Pears");
