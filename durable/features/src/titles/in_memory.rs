@@ -39,6 +39,8 @@ pub struct World {
     pub replies: RefCell<Vec<Vec<Item>>>,
     /// The requests that the models were asked.
     pub asked: RefCell<Vec<ModelRequest>>,
+    /// An event while the quotas are asked.
+    pub before: Cell<Option<fn(&World)>>,
     /// An event while the models are asked.
     pub meanwhile: Cell<Option<fn(&World)>>,
     /// Whether the time for a call is over at once.
@@ -64,6 +66,7 @@ impl World {
             verdict: RefCell::new(Ok(Verdict::Reserved)),
             replies: RefCell::new(vec![said("<title>Pear pruning</title>")]),
             asked: RefCell::default(),
+            before: Cell::default(),
             meanwhile: Cell::default(),
             is_late: Cell::default(),
             ids: Cell::default(),
@@ -199,6 +202,7 @@ impl Naming for World {
             if verdict != Ok(Verdict::Refused) {
                 self.reserved.borrow_mut().insert(call.begun.id.clone(), call.reserved());
             }
+            self.before.take().into_iter().for_each(|change| change(self));
             verdict
         });
         ready(reserved.and_then(|verdict| verdict)).boxed_local()

@@ -41,6 +41,12 @@ pub async fn make(naming: &dyn Naming, house: Option<&House>) -> Result<(), Titl
     naming.write(Change { wish: Some((&wish, LEASE_MS)), ..Change::default() })?;
     naming.written().await?;
     match naming.reserve(&call).await {
+        // A deleted text goes to no provider, and a thread that a person named needs no title.
+        Ok(Verdict::Reserved) if !is_wished(naming, &call)? => {
+            let released = naming.release(&call).await;
+            end(naming, &call, None)?;
+            released
+        }
         Ok(Verdict::Reserved) => end(naming, &call, Some(ask(house, &call).await)),
         Ok(Verdict::Refused) => end(naming, &call, None),
         Err(error) => {
@@ -50,6 +56,12 @@ pub async fn make(naming: &dyn Naming, house: Option<&House>) -> Result<(), Titl
             released.and(Err(error))
         }
     }
+}
+
+/// Whether the thread still wishes this call.
+fn is_wished(naming: &dyn Naming, call: &Call) -> Result<bool, TitleError> {
+    let wish = naming.wish()?.filter(|wish| !wish.is_named);
+    Ok(wish.and_then(|wish| wish.call).is_some_and(|begun| begun.id == call.begun.id))
 }
 
 /// Writes the end of a call, unless another run has counted it as lost, or the thread is deleted: then that has told all

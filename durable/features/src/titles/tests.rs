@@ -321,6 +321,14 @@ fn what_a_person_does_during_the_call_wins() {
         assert_eq!((now(&world).as_deref(), is_over(&world)), (expected, true));
         assert_eq!((world.asked.borrow().len(), world.told.borrow().len()), (1, 1), "the call is told once");
     }
+    // While the quotas are asked: no model hears of it. A deletion has told the call, which may have been made.
+    for ((change, expected), told) in [(changes[0], 0), (changes[1], 0), (changes[3], 1)] {
+        let world = World::new();
+        world.before.set(Some(change));
+        run(&world).unwrap();
+        assert_eq!((now(&world).as_deref(), is_over(&world)), (expected, true));
+        assert_eq!((world.asked.borrow().len(), world.told.borrow().len()), (0, told));
+    }
     // And before it.
     for change in [changes[0].0, changes[2].0, changes[3].0] {
         let world = World::new();
