@@ -34,7 +34,7 @@ pub struct Read {
     project: String,
     texts: Texts,
     at: u64,
-    /// D1 has just told them.
+    /// D1 told them, and not the thread's own row.
     is_news: bool,
     /// Why D1 did not, for the operator.
     pub failure: Option<String>,
@@ -63,7 +63,7 @@ impl Thread {
         let known = self.known_instructions.0.borrow().clone();
         let is_fresh = |read: &Read| read.project == project && now < read.at.saturating_add(FRESH_MS);
         if let Some(read) = known.filter(is_fresh) {
-            return Read { is_news: false, failure: None, ..read };
+            return Read { failure: None, ..read };
         }
         let read = match self.within_patience(look(&self.env, ask.owner, entity)).await {
             Ok(texts) => Read { texts, is_news: true, ..Read::default() },
