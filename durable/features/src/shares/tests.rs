@@ -138,7 +138,7 @@ fn no_label_names_a_file_that_is_not_shared() {
     let cut = format!("Look\n\n[MARK{}", "x".repeat(70));
     assert_eq!(title(&cut, NOTHING), "Look");
     assert_eq!(title(&cut, ALL), cut);
-    let words = "a".repeat(67);
+    let words = "a".repeat(66);
     assert_eq!(
         title(&format!("{words}\n\n[MARK-secret"), NOTHING),
         words,
