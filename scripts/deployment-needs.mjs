@@ -45,8 +45,8 @@ export function resources(config) {
 }
 
 /**
- * The secrets that the variables need, each once: `made` are ours to make, `optional` are keys of servers that may need
- * none.
+ * The secrets that the variables need, each once: `made` are ours to make, `optional` are for servers that may need none.
+ * `WORKFLOW_SECRET` is not among them: without it the Worker derives a key from `SESSION_SECRET`.
  */
 export function secrets(vars) {
   const needed = new Map([["SESSION_SECRET", { name: "SESSION_SECRET", made: true }]]);
@@ -60,11 +60,17 @@ export function secrets(vars) {
     const address = text(vars[`${own}_BASE_URL`]) || text(vars[`${prefix}_BASE_URL`]);
     need(`${own}_API_KEY`, Boolean(address || text(vars.AI_GATEWAY_URL)));
   }
+  if (text(vars.AI_GATEWAY_URL)) need("AI_GATEWAY_TOKEN", true);
+  if (text(vars.OTEL_EXPORTER_OTLP_ENDPOINT)) need("OTEL_EXPORTER_OTLP_HEADERS", true);
   const search = SEARCH_KEYS[text(vars.SEARCH)];
   if (search) need(search);
   for (const server of Object.values(json(vars, "MCP_SERVERS"))) {
     const name = server?.auth?.bearer_secret ?? server?.auth?.client_credentials?.client_secret_secret;
     if (name) need(name);
+  }
+  for (const provider of Object.values(json(vars, "OIDC"))) {
+    // Without the member the provider knows the service as a public client.
+    if (provider?.client_secret_secret) need(provider.client_secret_secret);
   }
   return [...needed.values()].filter(({ name }) => !text(vars[name]));
 }
@@ -79,12 +85,12 @@ function providers(vars, simple) {
   return [...new Set(all)].filter((provider) => provider && !KEYLESS.includes(provider));
 }
 
-/** A variable's object; wrangler.toml may have it as a table or as text. */
+/** A variable's object or list; wrangler.toml may have it as a table, as tables or as text. */
 function json(vars, name) {
   const value = vars[name] ?? {};
   if (typeof value !== "string") return value;
   try {
-    return JSON.parse(value || "{}");
+    return JSON.parse(text(value) || "{}");
   } catch {
     throw new Problem(`${name} in [env.production.vars] of wrangler.toml is no JSON.`);
   }

@@ -172,7 +172,24 @@ Deployed. Closed until somebody has a key: make key REMOTE=1. Then open the page
     const variables = { ...OPENAI.variables, LLM_BASE_URL: "https://models.example/v1" };
     const run = await checkout(t, FULL, { variables }).deploy();
     assert.deepEqual([run.status, run.calls], [0, [...LOOKUPS, ...SHIP]]);
-    assert.match(run.out, /No LLM_API_KEY\. If the provider wants a key: LLM_API_KEY=… make deploy\n/);
+    assert.match(run.out, /No LLM_API_KEY\. If the server needs it: LLM_API_KEY=… make deploy\n/);
+  });
+
+  test("the secret of an identity provider comes from the environment", async (t) => {
+    const OIDC = [{ id: "acme", client_id: "espalier", client_secret_secret: "ACME_CLIENT_SECRET" }];
+    const tables = `[[env.production.vars.OIDC]]\n${Object.entries(OIDC[0])
+      .map(([name, value]) => `${name} = "${value}"\n`)
+      .join("")}`;
+    const rows = [{ variables: { OIDC: JSON.stringify(OIDC) } }, { toml: (text) => `${text}\n${tables}` }];
+    for (const options of rows) {
+      const at = checkout(t, FULL, options);
+      const without = await at.deploy(YES);
+      assert.deepEqual([without.status, without.calls], [1, LOOKUPS], without.err);
+      assert.match(without.err, /ACME_CLIENT_SECRET is missing/);
+      const run = await at.deploy({ ...YES, ACME_CLIENT_SECRET: KEY });
+      assert.deepEqual([run.status, run.calls], [0, [...LOOKUPS, ...SHIP, SECRETS]]);
+      assert.deepEqual(run.input, [JSON.stringify({ ACME_CLIENT_SECRET: KEY })]);
+    }
   });
 
   test("in a terminal it asks once, and for the key without an echo", async (t) => {

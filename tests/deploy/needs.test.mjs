@@ -7,16 +7,18 @@ import { test } from "node:test";
 import { Problem, secrets } from "../../scripts/deployment-needs.mjs";
 
 const SOURCE = join(import.meta.dirname, "../../durable/providers/src/config");
+const OPERATIONS = join(import.meta.dirname, "../../docs/operations.md");
 
 /** The names that the variables need beside SESSION_SECRET; a ? marks one that may be absent. */
 const names = (vars) =>
   secrets({ SESSION_SECRET: "there", ...vars }).map(({ name, optional }) => `${name}${optional ? "?" : ""}`);
 
-test("each provider, search service and MCP server names its secrets", () => {
+test("each provider, search service, MCP server, identity provider, gateway and collector names its secrets", () => {
   const url = "https://models.example/v1";
   const bearer = { docs: { url, auth: { bearer_secret: "DOCS_TOKEN" } } };
   const client = { client_credentials: { client_secret_secret: "TICKETS_SECRET" } };
   const oauth = { tickets: { url, auth: client }, open: { url } };
+  const acme = { id: "acme", client_secret_secret: "ACME_SECRET" };
   const rows = [
     [{}, []],
     [{ LLM_PROVIDER: "demo" }, []],
@@ -25,7 +27,8 @@ test("each provider, search service and MCP server names its secrets", () => {
     [{ LLM_MODEL: "m" }, ["LLM_API_KEY"]],
     [{ LLM_BASE_URL: url, LLM_MODEL: "m" }, ["LLM_API_KEY?"]],
     [{ LLM_PROVIDER: "openai", LLM_API_KEY: "a variable" }, []],
-    [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY?"]],
+    [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY?", "AI_GATEWAY_TOKEN?"]],
+    [{ AI_GATEWAY_URL: url, AI_GATEWAY_TOKEN: "a variable" }, []],
     [{ LLM_PROVIDER: "demo", MODEL_PRIMARY: "openai:a, anthropic:b:c" }, ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]],
     [
       { MODEL_PRIMARY: "openai:a", MODEL_SUBAGENT: "openai-responses:b", MODELS: "gemini:c" },
@@ -40,10 +43,20 @@ test("each provider, search service and MCP server names its secrets", () => {
     [{ SEARCH: "google", MODELS: "google:a", GOOGLE_BASE_URL: url }, ["GOOGLE_API_KEY"]],
     [{ MCP_SERVERS: JSON.stringify(bearer) }, ["DOCS_TOKEN"]],
     [{ MCP_SERVERS: oauth }, ["TICKETS_SECRET"]],
+    [{ OIDC: JSON.stringify([acme, { id: "public" }]) }, ["ACME_SECRET"]],
+    [{ OIDC: [acme, { ...acme, client_secret_secret: "OTHER_SECRET" }] }, ["ACME_SECRET", "OTHER_SECRET"]],
+    [{ OIDC: " " }, []],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: url }, ["OTEL_EXPORTER_OTLP_HEADERS?"]],
   ];
   for (const [vars, expected] of rows) assert.deepEqual(names(vars), expected, JSON.stringify(vars));
   assert.deepEqual(secrets({}), [{ name: "SESSION_SECRET", made: true }]);
-  assert.throws(() => secrets({ MCP_SERVERS: "{" }), Problem);
+  for (const name of ["MCP_SERVERS", "OIDC"]) assert.throws(() => secrets({ [name]: "{" }), Problem);
+  const found = new Set(rows.flatMap(([, expected]) => expected.map((name) => name.replace("?", ""))));
+  // `make deploy` makes the second, the Worker derives the first from it, and the third stands for any provider's.
+  const others = ["WORKFLOW_SECRET", "SESSION_SECRET", "NAME_API_KEY"];
+  const documented = [...readFileSync(OPERATIONS, "utf8").matchAll(/^\| `(\w+)` \(secret\)/gm)].map(([, name]) => name);
+  assert.deepEqual(documented.filter((name) => !found.has(name) && !others.includes(name)), []);
+  assert.ok(documented.length > others.length);
 });
 
 test("the providers and lists of models are those of the Worker", () => {
