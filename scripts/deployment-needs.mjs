@@ -45,20 +45,23 @@ export function resources(config) {
 }
 
 /**
- * The secrets that the variables need, each once: `made` are ours to make, `optional` are for servers that may need none.
- * `WORKFLOW_SECRET` is not among them: without it the Worker derives a key from `SESSION_SECRET`.
+ * The secrets that the variables need, each once: `made` are ours to make, `optional` are for servers that may need none,
+ * and `or` is the name of another secret that serves as well. `WORKFLOW_SECRET` is not among them: without it the Worker
+ * derives a key from `SESSION_SECRET`.
  */
 export function secrets(vars) {
   const needed = new Map([["SESSION_SECRET", { name: "SESSION_SECRET", made: true }]]);
-  const need = (name, optional = false) => {
-    if (!needed.has(name) || needed.get(name).optional) needed.set(name, { name, optional });
+  const need = (name, optional = false, or) => {
+    if (!needed.has(name) || needed.get(name).optional) needed.set(name, { name, optional, or });
   };
   const simple = text(vars.LLM_PROVIDER) || (text(vars.LLM_BASE_URL) || text(vars.LLM_MODEL) ? "openai" : "");
   for (const provider of providers(vars, simple)) {
     const prefix = KNOWN[provider] ?? provider.toUpperCase().replaceAll("-", "_");
     const own = provider === simple ? "LLM" : prefix;
     const address = text(vars[`${own}_BASE_URL`]) || text(vars[`${prefix}_BASE_URL`]);
-    need(`${own}_API_KEY`, Boolean(address || text(vars.AI_GATEWAY_URL)));
+    // A key from the environment must not go to another server than the provider's, so LLM_BASE_URL allows no other name.
+    const or = provider === simple && !text(vars.LLM_BASE_URL) ? `${prefix}_API_KEY` : undefined;
+    need(`${own}_API_KEY`, Boolean(address || text(vars.AI_GATEWAY_URL)), or);
   }
   if (text(vars.AI_GATEWAY_URL)) need("AI_GATEWAY_TOKEN", true);
   if (text(vars.OTEL_EXPORTER_OTLP_ENDPOINT)) need("OTEL_EXPORTER_OTLP_HEADERS", true);
@@ -72,7 +75,7 @@ export function secrets(vars) {
     // Without the member the provider knows the service as a public client.
     if (provider?.client_secret_secret) need(provider.client_secret_secret);
   }
-  return [...needed.values()].filter(({ name }) => !text(vars[name]));
+  return [...needed.values()].filter(({ name, or }) => !text(vars[name]) && !text(vars[or]));
 }
 
 /** The providers of all configured models that have a key. */

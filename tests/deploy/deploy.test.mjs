@@ -168,6 +168,24 @@ Deployed. Closed until somebody has a key: make key REMOTE=1. Then open the page
     assert.deepEqual([again.status, again.calls], [0, [...LOOKUPS, ...SHIP]]);
   });
 
+  test("the provider's own key serves as well, and keeps its name", async (t) => {
+    const at = checkout(t, FULL, OPENAI);
+    const run = await at.deploy({ ...YES, OPENAI_API_KEY: KEY });
+    assert.deepEqual([run.status, run.calls], [0, [...LOOKUPS, ...SHIP, SECRETS]], run.err);
+    assert.match(run.out, /the secret LLM_API_KEY or OPENAI_API_KEY, which you have\n/);
+    assert.deepEqual(run.input, [JSON.stringify({ OPENAI_API_KEY: KEY })]);
+    isHidden(KEY, run);
+    const again = await at.deploy(YES);
+    assert.deepEqual([again.status, again.calls], [0, [...LOOKUPS, ...SHIP]], again.err);
+    // LLM_API_KEY wins, as in the Worker.
+    const both = await checkout(t, FULL, OPENAI).deploy({ ...YES, OPENAI_API_KEY: "another", LLM_API_KEY: KEY });
+    assert.deepEqual(both.input, [JSON.stringify({ LLM_API_KEY: KEY })]);
+    // Another server does not get it.
+    const variables = { ...OPENAI.variables, LLM_BASE_URL: "https://models.example/v1" };
+    const other = await checkout(t, FULL, { variables }).deploy({ ...YES, OPENAI_API_KEY: KEY });
+    assert.deepEqual([other.status, other.calls], [0, [...LOOKUPS, ...SHIP]]);
+  });
+
   test("a key that may be absent stops nothing", async (t) => {
     const variables = { ...OPENAI.variables, LLM_BASE_URL: "https://models.example/v1" };
     const run = await checkout(t, FULL, { variables }).deploy();

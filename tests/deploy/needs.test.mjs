@@ -9,9 +9,11 @@ import { Problem, secrets } from "../../scripts/deployment-needs.mjs";
 const SOURCE = join(import.meta.dirname, "../../durable/providers/src/config");
 const OPERATIONS = join(import.meta.dirname, "../../docs/operations.md");
 
-/** The names that the variables need beside SESSION_SECRET; a ? marks one that may be absent. */
+/** The names that the variables need beside SESSION_SECRET, by | where either serves; a ? marks one that may be absent. */
 const names = (vars) =>
-  secrets({ SESSION_SECRET: "there", ...vars }).map(({ name, optional }) => `${name}${optional ? "?" : ""}`);
+  secrets({ SESSION_SECRET: "there", ...vars }).map(
+    ({ name, or, optional }) => `${name}${or ? `|${or}` : ""}${optional ? "?" : ""}`,
+  );
 
 test("each provider, search service, MCP server, identity provider, gateway and collector names its secrets", () => {
   const url = "https://models.example/v1";
@@ -23,11 +25,13 @@ test("each provider, search service, MCP server, identity provider, gateway and 
     [{}, []],
     [{ LLM_PROVIDER: "demo" }, []],
     [{ LLM_PROVIDER: "workers-ai", LLM_MODEL: "@cf/x" }, []],
-    [{ LLM_PROVIDER: "anthropic", LLM_MODEL: "m" }, ["LLM_API_KEY"]],
-    [{ LLM_MODEL: "m" }, ["LLM_API_KEY"]],
+    [{ LLM_PROVIDER: "anthropic", LLM_MODEL: "m" }, ["LLM_API_KEY|ANTHROPIC_API_KEY"]],
+    [{ LLM_MODEL: "m" }, ["LLM_API_KEY|OPENAI_API_KEY"]],
     [{ LLM_BASE_URL: url, LLM_MODEL: "m" }, ["LLM_API_KEY?"]],
     [{ LLM_PROVIDER: "openai", LLM_API_KEY: "a variable" }, []],
-    [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY?", "AI_GATEWAY_TOKEN?"]],
+    [{ LLM_PROVIDER: "openai-responses", OPENAI_API_KEY: "a variable" }, []],
+    [{ LLM_PROVIDER: "my-box", MY_BOX_BASE_URL: url }, ["LLM_API_KEY|MY_BOX_API_KEY?"]],
+    [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY|OPENAI_API_KEY?", "AI_GATEWAY_TOKEN?"]],
     [{ AI_GATEWAY_URL: url, AI_GATEWAY_TOKEN: "a variable" }, []],
     [{ LLM_PROVIDER: "demo", MODEL_PRIMARY: "openai:a, anthropic:b:c" }, ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]],
     [
@@ -35,7 +39,7 @@ test("each provider, search service, MCP server, identity provider, gateway and 
       ["OPENAI_API_KEY", "GEMINI_API_KEY"],
     ],
     [{ LLM_PROVIDER: "demo", MODEL_SPEED: "my-box:qwen3:8b", MY_BOX_BASE_URL: url }, ["MY_BOX_API_KEY?"]],
-    [{ LLM_PROVIDER: "openai", LLM_MODEL: "a", MODEL_SPEED: "openai:b" }, ["LLM_API_KEY"]],
+    [{ LLM_PROVIDER: "openai", LLM_MODEL: "a", MODEL_SPEED: "openai:b" }, ["LLM_API_KEY|OPENAI_API_KEY"]],
     [{ SEARCH: "brave" }, ["BRAVE_API_KEY"]],
     [{ SEARCH: "google" }, ["GOOGLE_API_KEY"]],
     [{ SEARCH: "searxng" }, []],
@@ -51,7 +55,7 @@ test("each provider, search service, MCP server, identity provider, gateway and 
   for (const [vars, expected] of rows) assert.deepEqual(names(vars), expected, JSON.stringify(vars));
   assert.deepEqual(secrets({}), [{ name: "SESSION_SECRET", made: true }]);
   for (const name of ["MCP_SERVERS", "OIDC"]) assert.throws(() => secrets({ [name]: "{" }), Problem);
-  const found = new Set(rows.flatMap(([, expected]) => expected.map((name) => name.replace("?", ""))));
+  const found = new Set(rows.flatMap(([, expected]) => expected.flatMap((name) => name.replace("?", "").split("|"))));
   // `make deploy` makes the second, the Worker derives the first from it, and the third stands for any provider's.
   const others = ["WORKFLOW_SECRET", "SESSION_SECRET", "NAME_API_KEY"];
   const documented = [...readFileSync(OPERATIONS, "utf8").matchAll(/^\| `(\w+)` \(secret\)/gm)].map(([, name]) => name);
