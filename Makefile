@@ -196,7 +196,7 @@ revoke: $(D1) ## revoke an API key, locally or with REMOTE=1 (PREFIX=…)
 	@test -n "$(PREFIX)" || { echo "make revoke: which one? PREFIX=… (make keys lists them)" >&2; exit 2; }
 	@$(TOOLS) REMOTE=$(REMOTE) PREFIX="$(PREFIX)" scripts/keys
 
-deploy: $(NPM) $(if $(DRY),,$(WORKER) $(PAGE)) ## set up what your Cloudflare account lacks, and deploy to it (DRY=1 prints the commands)
+deploy: $(NPM) $(if $(filter 1,$(DRY)),,$(WORKER) $(PAGE)) ## set up what your Cloudflare account lacks, and deploy to it (DRY=1 prints the commands)
 	@$(TOOLS) DRY=$(DRY) YES=$(YES) scripts/deploy
 
 clean: ## deletes the builds and the local databases; keeps .dev.vars and the tools

@@ -152,6 +152,21 @@ Deployed. Closed until somebody has a key: make key REMOTE=1. Then open the page
     assert.match(run.err, /make deploy: nobody to ask here\. To create these, run it again with YES=1\./);
   });
 
+  test("0 and nothing switch DRY and YES off, and another word is refused", async (t) => {
+    for (const off of ["0", ""]) {
+      const asks = await checkout(t, EMPTY).deploy({ YES: off });
+      assert.deepEqual([asks.status, asks.calls], [1, LOOKUPS]);
+      assert.match(asks.err, /nobody to ask here/);
+      const real = await checkout(t, FULL).deploy({ DRY: off });
+      assert.deepEqual([real.status, real.calls], [0, [...LOOKUPS, ...SHIP]]);
+    }
+    for (const name of ["DRY", "YES"]) {
+      const run = await checkout(t, FULL).deploy({ [name]: "true" });
+      assert.deepEqual([run.status, run.calls], [1, []]);
+      assert.ok(run.err.includes(`make deploy: ${name} is 1 or 0. Nothing was created.`), run.err);
+    }
+  });
+
   test("a provider's key comes from the environment", async (t) => {
     const at = checkout(t, { ...FULL, databases: [] }, OPENAI);
     const without = await at.deploy(YES);
