@@ -66,7 +66,7 @@ impl Visitor {
         let seen = format!("UPDATE sessions SET seen_at = {at} WHERE user_id = '{user}'");
         let calls = format!(
             "UPDATE llm_usage SET created_at = {at}, id = '{}' || substr(id, 9) WHERE user_id = '{user}'",
-            &format!("{at:012x}")[..8]
+            format!("{at:012x}").get(..8).expect("twelve digits")
         );
         change_at(MAIN, &format!("{seen}; {calls}")).await;
     }
