@@ -11,7 +11,7 @@ use engine::profiles::OnLimit;
 use engine::testing::*;
 use engine::toolbelt::ToolPolicy;
 use engine::turn::Turn;
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::model::ModelErrorKind;
 use wire::protocol::{Awaited, ClientTool, ContextKind, Event, Numbered, Seq};
 
@@ -59,6 +59,7 @@ const TURNS: &[Played] = &[
     ("plan", plan_of_steps),
     ("budget", budget),
     ("failure", failure),
+    ("client-and-person", client_and_person),
 ];
 
 fn record() {
@@ -141,9 +142,9 @@ fn asking(answer: Answer) -> Case {
     played(case, |turn, event| decide(turn, event, &answer))
 }
 
-fn client_tool() -> Case {
-    let calls = vec![("ui_get_weather", json!({"city": "Oslo"})), ("echo", json!({}))];
-    let mut case = Case::new(script(&[("go", vec![Reply::Calls(calls), Reply::Text("It rains.")])]));
+/// A turn that has a tool of its client.
+fn with_client_tool(replies: &[(&'static str, Vec<Reply>)]) -> Case {
+    let mut case = Case::new(script(replies));
     case.client_tools = vec![ClientTool {
         name: "ui_get_weather".to_owned(),
         description: "Tells the weather.".to_owned(),
@@ -151,11 +152,44 @@ fn client_tool() -> Case {
     }];
     case.policy = ToolPolicy::of(ContextKind::Editor);
     case.offered_by = case.policy.clone();
+    case
+}
+
+fn weather() -> (&'static str, Value) {
+    ("ui_get_weather", json!({"city": "Oslo"}))
+}
+
+fn tell_weather(turn: &Turn, event: &Event) {
+    if let Event::ToolCallUpdate { awaits: Some(_), tool_call_id, .. } = event {
+        let result = Answer::Result { content: r#"{"rain":true}"#.to_owned(), is_error: false };
+        turn.answer(tool_call_id, Awaited::Client, result).unwrap();
+    }
+}
+
+fn client_tool() -> Case {
+    let calls = vec![weather(), ("echo", json!({}))];
+    played(with_client_tool(&[("go", vec![Reply::Calls(calls), Reply::Text("It rains.")])]), tell_weather)
+}
+
+/// A client's tool has run, and then a person is asked in the same step of the root.
+fn client_and_person() -> Case {
+    let mut case = with_client_tool(&[
+        ("go", vec![Reply::Calls(vec![subtask("a")]), Reply::Text("All is done.")]),
+        (
+            "a",
+            vec![
+                Reply::Calls(vec![weather()]),
+                Reply::Calls(vec![("echo", json!({}))]),
+                Reply::Text("a done"),
+            ],
+        ),
+    ]);
+    let rules = wire::json::from_str(r#"{"echo": "ask"}"#).unwrap();
+    case.policy = case.policy.clone().narrowed(rules, Default::default());
+    case.offered_by = case.policy.clone();
     played(case, |turn, event| {
-        if let Event::ToolCallUpdate { awaits: Some(_), tool_call_id, .. } = event {
-            let result = Answer::Result { content: r#"{"rain":true}"#.to_owned(), is_error: false };
-            turn.answer(tool_call_id, Awaited::Client, result).unwrap();
-        }
+        tell_weather(turn, event);
+        decide(turn, event, &Answer::Approve);
     })
 }
 

@@ -135,8 +135,8 @@ impl Encode for Encoder {
                 place,
                 ..
             } => self.asks(approval_id, (tool_call_id, name, args), *by_client, place, out),
-            Event::ApprovalResolved { approval_id, decision, .. } => {
-                self.decided(approval_id, *decision, out);
+            Event::ApprovalResolved { approval_id, tool_call_id, decision, .. } => {
+                self.decided(approval_id, tool_call_id, *decision, out);
             }
             Event::LimitRequest {
                 approval_id,

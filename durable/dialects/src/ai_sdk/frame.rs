@@ -24,7 +24,7 @@ pub const TOOL_INPUT_DELTA: &str = r#"{"type":"tool-input-delta","toolCallId":$,
 pub const TOOL_INPUT_AVAILABLE: &str = r#"{"type":"tool-input-available",$,"input":$}"#;
 pub const TOOL_INPUT_ERROR: &str = r#"{"type":"tool-input-error",$,"input":$,"errorText":$}"#;
 pub const TOOL_APPROVAL_REQUEST: &str = r#"{"type":"tool-approval-request","approvalId":$,"toolCallId":$}"#;
-pub const TOOL_APPROVAL_RESPONSE: &str = r#"{"type":"tool-approval-response","approvalId":$,"approved":$}"#;
+pub const TOOL_APPROVAL_RESPONSE: &str = r#"{"type":"tool-approval-response","approvalId":$,"approved":$$}"#;
 pub const TOOL_OUTPUT: &str = r#"{"type":"tool-output-available","toolCallId":$,"output":$}"#;
 pub const TOOL_OUTPUT_SO_FAR: &str =
     r#"{"type":"tool-output-available","toolCallId":$,"output":$,"preliminary":true}"#;
@@ -61,9 +61,9 @@ pub struct SwarmStep {
 }
 
 /// The head of a tool part. A client neither runs a tool that the service carries out nor waits for its own result of it.
-pub fn tool(id: &str, name: &str, by_client: bool, place: &Place) -> Vec<u8> {
+pub fn tool(id: &str, name: &str, waits_for_client: bool, place: &Place) -> Vec<u8> {
     let mut head = filled(r#""toolCallId":$,"toolName":$"#, &[Text(id), Text(name)]);
-    if !by_client {
+    if !waits_for_client {
         head.extend_from_slice(br#","providerExecuted":true"#);
     }
     if let Some(parent) = &place.parent_id {

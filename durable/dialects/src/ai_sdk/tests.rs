@@ -1,3 +1,4 @@
+mod answering;
 mod client;
 mod encoding;
 mod requests;

@@ -21,6 +21,8 @@ pub struct Call {
     input: Value,
     has_part: bool,
     by_client: bool,
+    /// A person decides on it.
+    is_asked: bool,
     /// The work within a call of the root.
     inside: Option<Inside>,
 }
@@ -28,7 +30,13 @@ pub struct Call {
 impl Call {
     /// The head of its part.
     fn tool(&self, id: &str) -> Vec<u8> {
-        frame::tool(id, &self.name, self.by_client, &self.place)
+        frame::tool(id, &self.name, self.waits_for_client(), &self.place)
+    }
+
+    /// Whether the client has something to do before the call can end. A client that answers by itself does so once it has
+    /// done that for each such part of the last step.
+    fn waits_for_client(&self) -> bool {
+        self.by_client || self.is_asked
     }
 }
 
@@ -38,11 +46,11 @@ impl Encoder {
         &mut self,
         (id, name, args): (&str, &str, Option<&Value>),
         place: &Place,
-        by_client: bool,
+        (by_client, is_asked): (bool, bool),
         out: &mut Vec<u8>,
     ) {
         let Some(call) = self.call((id, name, args), place) else { return };
-        (call.has_part, call.by_client) = (true, by_client);
+        (call.has_part, call.by_client, call.is_asked) = (true, by_client, is_asked);
         let (tool, input) = (call.tool(id), call.input.to_string());
         self.voice.tell(out, frame::TOOL_INPUT_START, &[Json(&tool)]);
         self.voice.tell(out, frame::TOOL_INPUT_DELTA, &[Text(id), Text(&input)]);
@@ -68,6 +76,7 @@ impl Encoder {
                 input: args.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new())),
                 has_part: false,
                 by_client: false,
+                is_asked: false,
                 inside: None,
             };
             self.calls.insert(id, call);
@@ -136,7 +145,7 @@ impl Encoder {
         // A call that somebody allowed has its part.
         let has_part = self.calls.get(id).is_some_and(|call| call.has_part);
         if !has_part && (by_client || is_root(place)) {
-            self.part((id, name, args), place, by_client, out);
+            self.part((id, name, args), place, (by_client, false), out);
             self.available(id, out);
         } else if by_client {
             self.available(id, out);
@@ -220,25 +229,28 @@ impl Encoder {
         place: &Place,
         out: &mut Vec<u8>,
     ) {
-        self.part((id, name, Some(args)), place, by_client, out);
+        // A client would run the tool at once if the input were told as complete.
+        self.part((id, name, Some(args)), place, (by_client, true), out);
         // The call of the root around it has something to tell from now on.
         self.inside(place);
-        // A client would run its tool at once if the input were told as complete.
-        if !by_client {
-            self.available(id, out);
-        }
         self.asked.push(approval_id.to_owned());
         self.voice.tell(out, frame::TOOL_APPROVAL_REQUEST, &[Text(approval_id), Text(id)]);
     }
 
-    pub(super) fn decided(&mut self, approval_id: &str, decision: Decision, out: &mut Vec<u8>) {
+    /// The decision on a call. Its part is the service's from now on, unless the client may carry the call out.
+    pub(super) fn decided(&mut self, approval_id: &str, id: &str, decision: Decision, out: &mut Vec<u8>) {
         self.asked.retain(|asked| asked != approval_id);
+        // A form has no part.
+        let Some(call) = self.calls.get_mut(id).filter(|call| call.is_asked) else { return };
         let approved: &[u8] = match decision {
             Decision::Approve | Decision::ApproveForThread => b"true",
             Decision::Expired => br#"false,"reason":"Nobody answered in time.""#,
             Decision::Deny | Decision::Standing => b"false",
         };
-        self.voice.tell(out, frame::TOOL_APPROVAL_RESPONSE, &[Text(approval_id), Json(approved)]);
+        (call.by_client, call.is_asked) = (call.by_client && approved == b"true", false);
+        let by_us: &[u8] = if call.by_client { b"" } else { br#","providerExecuted":true"# };
+        let holes = [Text(approval_id), Json(approved), Json(by_us)];
+        self.voice.tell(out, frame::TOOL_APPROVAL_RESPONSE, &holes);
     }
 
     pub(super) fn asks_for_budget(
@@ -258,7 +270,7 @@ impl Encoder {
         limits: TurnLimits,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        self.decided(approval_id, decision, out);
+        self.decided(approval_id, approval_id, decision, out);
         self.calls.remove(approval_id);
         match decision {
             Decision::Approve | Decision::ApproveForThread => {

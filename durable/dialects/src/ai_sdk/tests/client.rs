@@ -46,6 +46,24 @@ impl Client {
         self
     }
 
+    /// Whether the client sends its message by itself: `lastAssistantMessageIsCompleteWithToolCalls` or
+    /// `lastAssistantMessageIsCompleteWithApprovalResponses` holds. The page asks both after each stream.
+    pub fn sends(&self) -> bool {
+        let step =
+            self.parts.iter().rposition(|part| part["type"] == "step-start").map_or(0, |step| step + 1);
+        let has_result = |part: &Value| {
+            part["state"] == "output-error"
+                || (part["state"] == "output-available" && part["preliminary"] != true)
+        };
+        let decided = |part: &Value| part["state"] == "approval-responded";
+        let all = || self.parts[step..].iter().filter(|part| part["toolCallId"].is_string());
+        let own = || all().filter(|part| part["providerExecuted"] != true);
+        let have_results = own().count() > 0 && own().all(has_result);
+        let is_complete =
+            |part: &Value| has_result(part) || decided(part) || part["state"] == "output-denied";
+        have_results || (all().any(decided) && all().all(is_complete))
+    }
+
     fn tool(&mut self, frame: &Value) -> &mut Value {
         let id = &frame["toolCallId"];
         let found = self.parts.iter_mut().find(|part| part["toolCallId"] == *id);
@@ -116,7 +134,11 @@ impl Client {
             "tool-approval-response" => {
                 let id = &frame["approvalId"];
                 let part = self.parts.iter_mut().find(|part| part["approval"] == *id);
-                part.unwrap_or_else(|| panic!("no approval {id}"))["state"] = json!("approval-responded");
+                let part = part.unwrap_or_else(|| panic!("no approval {id}"));
+                part["state"] = json!("approval-responded");
+                if frame["providerExecuted"].is_boolean() {
+                    part["providerExecuted"] = frame["providerExecuted"].clone();
+                }
             }
             "tool-output-available" => {
                 let part = self.tool(frame);
