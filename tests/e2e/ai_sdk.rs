@@ -177,29 +177,32 @@ async fn a_limit_is_a_question_and_then_data() {
     }
 }
 
-// A client answers by itself once its last step is complete. It would do so for ever if a question were no part of it.
+// A client answers by itself once its last step is complete. It would do so for ever if a question were no part of it, and
+// after the end of a turn that went no further.
 #[tokio::test]
-async fn a_client_whose_tool_has_run_waits_for_the_person() {
-    let case = Case::new().await;
-    let times = calls(vec![("current_time", json!({})); 3]);
-    case.script("", [calls([case.subtask("Look", "a")]), text("It rains.")]).await;
-    case.script("a", [call("ui_get_weather", json!({})), times, text("a is done.")]).await;
-    let mut body = tools();
-    body["chat_context"] = json!({ "context_type": "project_audit" });
-    let given = json!({
-        "content": case.said("The weather", ""), "body": body, "approved": true, "output": { "rain": true },
-    });
-    let report = client("asks", given, "").await;
-    let states = |messages: &Value| {
-        let kinds = ["tool-getWeather", "tool-raise_limit"];
-        kinds.map(|kind| parts(messages, kind)[0]["state"].clone())
-    };
-    assert_eq!(states(&report["parked"]), ["output-available", "approval-requested"]);
-    assert_eq!(states(&report["messages"]), ["output-available", "output-available"]);
-    assert_eq!((&report["status"], &report["error"]), (&json!("ready"), &Value::Null));
-    let finishes = report["told"]["finishes"].as_array().expect("finishes").iter();
-    let reasons: Vec<_> = finishes.map(|finish| &finish["finishReason"]).collect();
-    assert_eq!(reasons, ["tool-calls", "tool-calls", "stop"], "a request for each answer");
+async fn a_client_whose_tool_has_run_waits_for_the_person_and_answers_no_turn_that_has_ended() {
+    for (approved, state, end) in [(true, "output-available", "stop"), (false, "output-denied", "other")] {
+        let case = Case::new().await;
+        let times = calls(vec![("current_time", json!({})); 3]);
+        case.script("", [calls([case.subtask("Look", "a")]), text("It rains.")]).await;
+        case.script("a", [call("ui_get_weather", json!({})), times, text("a is done.")]).await;
+        let mut body = tools();
+        body["chat_context"] = json!({ "context_type": "project_audit" });
+        let content = case.said("The weather", "");
+        let given =
+            json!({ "content": content, "body": body, "approved": approved, "output": { "rain": true } });
+        let report = client("asks", given, "").await;
+        let states = |messages: &Value| {
+            let kinds = ["tool-getWeather", "tool-raise_limit"];
+            kinds.map(|kind| parts(messages, kind)[0]["state"].clone())
+        };
+        assert_eq!(states(&report["parked"]), ["output-available", "approval-requested"]);
+        assert_eq!(states(&report["messages"]), ["output-available", state]);
+        assert_eq!((&report["status"], &report["error"]), (&json!("ready"), &Value::Null));
+        let finishes = report["told"]["finishes"].as_array().expect("finishes").iter();
+        let reasons: Vec<_> = finishes.map(|finish| &finish["finishReason"]).collect();
+        assert_eq!(reasons, ["tool-calls", "tool-calls", end], "a request for each answer");
+    }
 }
 
 #[tokio::test]

@@ -60,6 +60,7 @@ const TURNS: &[Played] = &[
     ("budget", budget),
     ("failure", failure),
     ("client-and-person", client_and_person),
+    ("client-and-limit", client_and_limit),
 ];
 
 fn record() {
@@ -191,6 +192,12 @@ fn client_and_person() -> Case {
         tell_weather(turn, event);
         decide(turn, event, &Answer::Approve);
     })
+}
+
+/// A client's tool has run, and then the turn ends at a limit.
+fn client_and_limit() -> Case {
+    let case = with_client_tool(&[("go", vec![Reply::Calls(vec![weather()]), Reply::Text("It rains.")])]);
+    played(case.limits(|limits| limits.llm_calls = 1), tell_weather)
 }
 
 /// A subtask waits at the limit of tool calls.

@@ -25,6 +25,8 @@ use wire::protocol::{
 pub struct Encoder {
     voice: Voice,
     in_step: bool,
+    /// A call that waited for the client has ended in this step.
+    has_answers: bool,
     /// The parts of the root's model call that are open at the client, with the call.
     open: Vec<(String, String, ChunkKind)>,
     /// The calls that have not ended.
@@ -46,6 +48,7 @@ impl Encoder {
         Encoder {
             voice: Voice::new(known),
             in_step: false,
+            has_answers: false,
             open: Vec::new(),
             calls: ById::default(),
             asked: Vec::new(),
@@ -250,7 +253,7 @@ impl Encoder {
         if self.in_step {
             self.voice.tell(out, frame::FINISH_STEP, &[]);
         }
-        self.in_step = true;
+        (self.in_step, self.has_answers) = (true, false);
         self.voice.tell(out, frame::START_STEP, &[]);
     }
 
@@ -335,6 +338,10 @@ impl Encoder {
     fn finish(&mut self, reason: FinishReason, out: &mut Vec<u8>) -> Result<(), Error> {
         self.over = true;
         self.close(out, &|_, _| true);
+        // A client that answers by itself would send the answers of the last step again.
+        if self.has_answers {
+            self.step(out);
+        }
         if self.in_step {
             self.voice.tell(out, frame::FINISH_STEP, &[]);
         }

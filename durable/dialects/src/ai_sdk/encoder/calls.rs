@@ -172,6 +172,7 @@ impl Encoder {
         self.asked.retain(|asked| asked != id);
         let Some(call) = self.calls.remove(id) else { return };
         if call.has_part {
+            self.has_answers |= call.waits_for_client();
             self.part_ends(id, &call, (result, is_error, decision), out);
         }
         self.calls.retain(|below| below.root.as_deref() != Some(id));
