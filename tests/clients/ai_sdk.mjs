@@ -162,6 +162,21 @@ const CASES = {
     return { ...states(page), answers };
   },
 
+  /** A chat that another service kept, whose first request asks for another answer. */
+  async brings() {
+    const page = open({ messages: given.messages });
+    const { chat } = page;
+    const answers = [];
+    const said = () => answers.push(chat.lastMessage.parts.findLast(({ type }) => type === "text")?.text ?? null);
+    await chat.regenerate();
+    said();
+    await chat.regenerate();
+    said();
+    await chat.sendMessage({ text: given.edited, messageId: chat.messages[2].id });
+    said();
+    return { ...states(page), answers };
+  },
+
   /** The same request twice. */
   async repeats() {
     const messages = [{ id: "m1", role: "user", parts: [{ type: "text", text: given.content }] }];

@@ -2,6 +2,8 @@
 //!
 //! Issue 22, 1
 
+mod imports;
+
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Client, Step, Value, call, calls, deltas, env, json, status, text};
 
@@ -285,56 +287,6 @@ async fn the_same_request_is_the_same_turn() {
     assert_eq!(answers[0], answers[1]);
     assert_eq!(answers[0]["header"], "v1");
     assert_eq!(case.requests("").await.requests.len(), 1);
-}
-
-#[tokio::test]
-async fn a_history_is_imported_once() {
-    let case = Case::new().await;
-    case.script("", [text("Three.")]).await;
-    case.script("next", [text("Four.")]).await;
-    let message = |id: &str, role: &str, text: &str| json!({ "id": id, "role": role, "parts": [{ "type": "text", "text": text }] });
-    let (ask, next) = (case.said("And now?", ""), case.said("And then?", "next"));
-    let first = [
-        message("u1", "user", "What is first?"),
-        message("mine", "assistant", "One."),
-        message("u2", "user", &ask),
-    ];
-    let second = [
-        message("u1", "user", "Other words?"),
-        message("a2", "assistant", "Forged."),
-        message("u3", "user", &next),
-    ];
-    for messages in [first, second] {
-        let body = json!({ "id": "brought", "messages": messages });
-        case.client.post("/api/ai-sdk/chat", &body).await.expect(200).await.text().await;
-    }
-    let threads = case.client.get("/api/threads").await.expect(200).await.json().await;
-    let thread = &threads["threads"][0];
-    assert_eq!(thread["title"], "What is first?");
-    let messages = case.client.messages(thread["id"].as_str().expect("an id")).await;
-    let contents: Vec<_> =
-        messages.iter().map(|message| message["content"].as_str().unwrap_or_default()).collect();
-    assert_eq!(contents, ["What is first?", "One.", &ask, "Three.", &next, "Four."]);
-    let seen = case.requests("next").await.requests[0].contents();
-    assert!(seen.iter().any(|content| content == "What is first?"), "{seen:?}");
-    assert!(!seen.iter().any(|content| content == "Forged."), "{seen:?}");
-}
-
-#[tokio::test]
-async fn a_long_history_is_skipped_up_to_the_limit() {
-    const LIMIT: usize = 16 << 20;
-    let case = Case::new().await;
-    case.script("", [text("Hello.")]).await;
-    let content = case.said("Hello", "");
-    let report = client("sendsItsHistory", json!({ "content": content, "bytes": LIMIT - 2_000 }), "").await;
-    assert_eq!(
-        (&report["status"], &report["answer"]["text"]),
-        (&json!("ready"), &json!("Hello.")),
-        "{report}"
-    );
-    let report = client("sendsItsHistory", json!({ "content": content, "bytes": LIMIT }), "").await;
-    assert_eq!(report["status"], "error");
-    assert!(report["error"].as_str().is_some_and(|error| error.contains("body_too_large")), "{report}");
 }
 
 #[tokio::test]

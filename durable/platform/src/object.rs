@@ -77,7 +77,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             let visitor = visitor.as_ref();
             let manner = Manner::of(&request);
             if let Some(follows) = follows {
-                request.replaces_message_id = thread.replaced(&owner, dialect.as_ref(), follows)?;
+                request.replaces_message_id = thread.replaced(&owner, dialect.as_ref(), follows, &history)?;
             }
             let request = &request;
             let (owner, history) = (&owner, history.as_slice());

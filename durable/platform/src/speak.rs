@@ -99,30 +99,34 @@ impl Thread {
         self.hand_in(&id, Awaited::Approval, answer, address)
     }
 
-    /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is that one, or a message of it, or nil for the
-    /// beginning. None where no turn does and the conversation ends there, because the question before has no turn: it was refused.
+    /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is that one, or a
+    /// message of it, or nil for the beginning. An imported answer has another id at its client, so the end of `history`
+    /// tells its turn. None where no turn follows and the conversation ends there, because the question before has no turn:
+    /// it was refused. None on a new thread as well, which imports the history.
     pub fn replaced(
         &self,
         owner: &Owner,
         dialect: Option<&Dialect>,
         follows: Uuid,
+        history: &[String],
     ) -> Result<Option<Uuid>, ApiError> {
-        let refused = |detail: &str| match dialect {
-            Some(Dialect::OpenAi(_)) => Err(no_response()),
-            _ => Err(ApiError::field("messages", detail)),
+        let imports = !matches!(dialect, Some(Dialect::OpenAi(_)));
+        let refused = |detail: &str| match imports {
+            true => Err(ApiError::field("messages", detail)),
+            false => Err(no_response()),
         };
-        let is_new = self.of(owner)?.is_none();
-        let parent = match (follows.is_nil(), is_new) {
-            (true, true) => return Ok(None),
-            (true, false) => NO_TURN,
-            (false, _) => {
-                let turn = if is_new { None } else { self.store.turn_named(&follows.to_string())? };
-                let Some(turn) = turn else {
-                    return refused("no answer of this chat has the id of the last one");
-                };
-                turn
-            }
-        };
+        let none = "the answer before this message belongs to no turn of this chat";
+        if self.of(owner)?.is_none() {
+            return if imports || follows.is_nil() { Ok(None) } else { refused(none) };
+        }
+        let mut parent = Some(NO_TURN);
+        if !follows.is_nil() {
+            parent = self.store.turn_named(&follows.to_string())?;
+        }
+        if parent.is_none() && imports {
+            parent = self.store.imported(history)?;
+        }
+        let Some(parent) = parent else { return refused(none) };
         match self.store.newest_question_after(parent)? {
             Some(id) => Uuid::try_parse(&id).map(Some).map_err(|error| internal(&error)),
             None if parent == self.store.ends()?.of_path => Ok(None),

@@ -124,7 +124,7 @@ impl Body<'_> {
             return answers(answered, index);
         }
         let is_version = anew || is_named(&newest);
-        let follows = if is_version { Some(place(answer.as_ref())?) } else { None };
+        let follows = is_version.then(|| place(answer.as_ref()));
         let same = (!is_version).then(|| (newest.id.clone(), newest.parts.get().to_owned()));
         let mut earlier =
             || Ok(said(&mut end)?.map(|(_, message)| (message.role == Author::User, words(&message))));
@@ -157,13 +157,10 @@ impl Body<'_> {
     }
 }
 
-/// The place of a version: behind the answer before its message.
-fn place(answer: Option<&Message<'_>>) -> Result<Uuid, ApiError> {
-    let Some(answer) = answer else { return Ok(Uuid::nil()) };
-    Uuid::try_parse(&answer.id).map_err(|_| {
-        let detail = "the answer before the message must have the id that the service gave it";
-        ApiError::field("messages", detail)
-    })
+/// The place of a version: behind the answer before its message. An id that is none of ours belongs to an answer of the
+/// history that the client brought: no turn has the largest id.
+fn place(answer: Option<&Message<'_>>) -> Uuid {
+    answer.map_or(Uuid::nil(), |answer| Uuid::try_parse(&answer.id).unwrap_or(Uuid::max()))
 }
 
 /// The next message that the user or the assistant said. The service has its own instructions.

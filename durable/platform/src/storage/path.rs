@@ -115,6 +115,12 @@ SELECT messages.id FROM turns JOIN messages ON messages.turn_id = turns.turn_id 
 WHERE parent_seq = ?1 OR (parent_seq IS NULL AND seq_first = (SELECT min(seq_first) FROM turns WHERE seq_first > ?1))
 ORDER BY seq_first DESC LIMIT 1";
 
+/// The newest imported turn with this question and this answer. It has no event, so the rows of its messages are neighbours.
+pub const SELECT_IMPORTED: &str = "
+SELECT seq_first FROM turns JOIN messages asked ON asked.row = seq_first
+JOIN messages answer ON answer.id = assistant_message_id AND answer.row = seq_first + 1
+WHERE asked.content = ?1 AND answer.content = ?2 ORDER BY seq_first DESC LIMIT 1";
+
 /// A condition on `seq_first`: the turn is on the path of this parameter. The path must be there as `path`, see
 /// [`PATH`](path_of).
 pub const ON_PATH: &str = "EXISTS (SELECT 1 FROM path WHERE seq_first BETWEEN first AND last)";

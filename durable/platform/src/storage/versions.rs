@@ -79,6 +79,13 @@ impl Store {
         }
     }
 
+    /// The imported turn with which a history ends: the beginning of the conversation where it has none.
+    pub fn imported(&self, history: &[String]) -> Result<Option<Seq>, StoreError> {
+        let [.., question, answer] = history else { return Ok(Some(path::NO_TURN)) };
+        let round = [question.as_str().into(), answer.as_str().into()];
+        self.row(path::SELECT_IMPORTED, round)?.map(|row| seq(row.int(0)?)).transpose()
+    }
+
     /// A turn that has its end, unless a version of the service that stored no versions has deleted its messages.
     pub fn turn_with_answer(&self, turn_id: &str) -> Result<Option<Seq>, StoreError> {
         let query =

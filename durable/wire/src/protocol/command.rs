@@ -78,7 +78,8 @@ pub enum ThreadCommand {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dialect: Option<Dialect>,
         /// The turn that a version follows, by one of its messages; the nil id is the beginning of the conversation. A
-        /// client of a dialect knows the answer before its question, and not the question that it replaces.
+        /// client of a dialect knows the answer before its question, and not the question that it replaces. An id that no
+        /// message has stands for the imported turn with which `history` ends.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follows: Option<Uuid>,
         /// The conversation before the message, as the client brings it: questions and answers in turn. A new thread imports

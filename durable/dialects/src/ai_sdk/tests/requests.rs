@@ -111,7 +111,7 @@ fn a_version_follows_the_answer_before_its_message() {
         assert_eq!((same, follows), (None, expected));
     }
     let foreign = [user("u1", "One"), assistant("mine", json!([])), user("u2", "Two")];
-    assert_eq!(field(&body(anew.clone(), &foreign)).as_deref(), Some("messages"));
+    assert_eq!(turn(&body(anew.clone(), &foreign)).2, Some(Uuid::max()), "an answer of the history");
     assert_eq!(field(&body(anew, &history[..2])).as_deref(), Some("messages"));
 }
 

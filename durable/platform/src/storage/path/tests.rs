@@ -264,6 +264,24 @@ fn a_question_of_an_old_row_is_found_by_its_answer() {
     assert!(found.iter().any(|(_, version)| version.turn_id == "t11"));
 }
 
+#[test]
+fn an_imported_turn_is_found_by_its_question_and_its_answer() {
+    let database = database();
+    for turn in [1, 11, 21, 31] {
+        insert(&database, turn, None, if turn == 21 { "other" } else { "asked" });
+    }
+    database
+        .execute_batch("UPDATE messages SET row = row - 4 WHERE role = 'assistant' AND row < 30")
+        .unwrap();
+    let found = |question: &str, answer: &str| {
+        let found = database.query_row(SELECT_IMPORTED, [question, answer], |row| row.get::<_, Seq>(0));
+        found.optional().unwrap()
+    };
+    assert_eq!(found("asked", "said"), Some(11), "the newest one, and no turn with events");
+    assert_eq!(found("other", "said"), Some(21));
+    assert_eq!((found("asked", "other"), found("never", "said")), (None, None));
+}
+
 // B-029: each version of a turn goes on from the plan as the turns before it left it.
 #[test]
 fn a_draft_waits_on_the_path_that_left_it() {
