@@ -103,11 +103,12 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// The turn from its first event on, for a client that has read it up to `known`.
-    pub fn new(dialect: Dialect, known: Seq) -> Self {
+    /// The turn from its first event on, for a client that has read it up to `known`. Events up to `past` have happened
+    /// before the client asked.
+    pub fn new(dialect: Dialect, known: Seq, past: Seq) -> Self {
         let form = dialect.form();
         let encoder: Box<dyn Encode> = match dialect {
-            Dialect::AiSdk => Box::new(ai_sdk::Encoder::new(known)),
+            Dialect::AiSdk => Box::new(ai_sdk::Encoder::new(known, past)),
             Dialect::OpenAi(how) => Box::new(openai::Encoder::new(how)),
             Dialect::Mcp(how) => Box::new(mcp::Encoder::new(*how)),
         };

@@ -21,12 +21,13 @@ impl Thread {
     /// A turn in a dialect, for a client that has read it up to `known`. Such a client answers a parked turn once its stream
     /// has ended. A turn that was answered and waits for its place mostly has it at once.
     pub async fn spoken(&self, dialect: Dialect, reader: Reader, known: Seq) -> Result<Response, ApiError> {
+        let past = self.store.last_seq()?;
         let reader = match dialect.form() {
-            AnswerForm::Now => reader.up_to(self.store.last_seq()?),
+            AnswerForm::Now => reader.up_to(past),
             AnswerForm::Stream | AnswerForm::Whole if self.is_queued()? => reader,
             AnswerForm::Stream | AnswerForm::Whole => reader.leaving_at_once(),
         };
-        translated_response(reader, Translation::new(dialect, known), Rc::clone(&self.clock)).await
+        translated_response(reader, Translation::new(dialect, known, past), Rc::clone(&self.clock)).await
     }
 
     /// Takes the answers that calls wait for, and streams the rest of the turn. Without answers it streams the turn that is

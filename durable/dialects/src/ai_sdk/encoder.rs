@@ -31,6 +31,10 @@ pub struct Encoder {
     open: Vec<(String, String, ChunkKind)>,
     /// The calls that have not ended.
     calls: ById<Call>,
+    /// The events up to this number had happened when the client asked.
+    past: Seq,
+    /// The client's calls among those events, which may have ended since.
+    held: Vec<String>,
     /// The calls and questions that wait for the client.
     asked: Vec<String>,
     limits: Option<TurnLimits>,
@@ -44,13 +48,16 @@ pub struct Encoder {
 
 impl Encoder {
     /// The turn, for a client that has read it up to `known`: those events change the state and write nothing.
-    pub fn new(known: Seq) -> Self {
+    /// Those up to `past` are a replay: a call of the client that ended in it does not run again.
+    pub fn new(known: Seq, past: Seq) -> Self {
         Encoder {
             voice: Voice::new(known),
             in_step: false,
             has_answers: false,
             open: Vec::new(),
             calls: ById::default(),
+            past,
+            held: Vec::new(),
             asked: Vec::new(),
             limits: None,
             plan: None,
@@ -213,6 +220,9 @@ impl Encode for Encoder {
             | Event::QueueUpdate { .. }
             | Event::WorkflowUpdate { .. }
             | Event::PathChanged => {}
+        }
+        if numbered.seq >= self.past && !self.over {
+            self.release(out);
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ fn read(writes: Vec<Result<&[u8], StoreError>>) -> (Vec<Result<String, CutOff>>,
     let writes: Vec<_> = writes.into_iter().map(|write| write.map(<[u8]>::to_vec)).collect();
     let writes = stream::iter(writes).inspect(move |_| drop(Rc::clone(&guard))).boxed_local();
     let clock = Rc::new(FakeClock::default()) as Rc<dyn Clock>;
-    let mut stream = translated(writes, Translation::new(Dialect::AiSdk, 0), clock);
+    let mut stream = translated(writes, Translation::new(Dialect::AiSdk, 0, 0), clock);
     let mut read = Vec::new();
     let mut pool = LocalPool::new();
     while let Some(write) = pool.run_until(stream.next()) {
@@ -97,7 +97,7 @@ fn an_answer_in_json_is_collected_to_its_end() {
     let read = |writes: Vec<Result<Vec<u8>, StoreError>>| {
         let writes = stream::iter(writes).boxed_local();
         let clock = Rc::new(FakeClock::default()) as Rc<dyn Clock>;
-        let collected = collected(writes, Translation::new(Dialect::OpenAi(how), 0), clock);
+        let collected = collected(writes, Translation::new(Dialect::OpenAi(how), 0, 0), clock);
         LocalPool::new().run_until(collected)
     };
     let begin = frames(&[(1, session), (2, chunk("a", "x"))]);

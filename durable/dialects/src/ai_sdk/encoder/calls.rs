@@ -59,8 +59,18 @@ impl Encoder {
     /// The input of a part is complete. A client runs its tool now.
     fn available(&mut self, id: &str, out: &mut Vec<u8>) {
         let Some(call) = self.calls.get(id) else { return };
+        if call.by_client && self.voice.is_heard() && self.voice.seq < self.past {
+            return self.held.push(id.to_owned());
+        }
         let (tool, input) = (call.tool(id), call.input.to_string());
         self.voice.tell(out, frame::TOOL_INPUT_AVAILABLE, &[Json(&tool), Json(input.as_bytes())]);
+    }
+
+    /// The replay is over: the calls that it left open run in the client.
+    pub(super) fn release(&mut self, out: &mut Vec<u8>) {
+        for id in std::mem::take(&mut self.held) {
+            self.available(&id, out);
+        }
     }
 
     /// The call of this id, which begins where it is not known.

@@ -4,8 +4,10 @@ use serde_json::{Value, json};
 
 use super::client::{Client, frames};
 use super::encoding::{call, encoded, numbered, part, session, texts, whole};
+use crate::Encode;
+use crate::ai_sdk::Encoder;
 use crate::recorded::{turn, turns};
-use wire::protocol::{AgentState, CallStatus, Decision, Event, Numbered, Place};
+use wire::protocol::{AgentState, CallStatus, Decision, Event, Numbered, Place, Seq};
 
 /// The places at which a turn is parked: how many of its events come before.
 fn parkings(events: &[Numbered]) -> Vec<usize> {
@@ -47,6 +49,34 @@ fn a_client_that_answers_a_parked_turn_reads_on_where_it_was() {
         assert_eq!(client.metadata, expected.metadata, "{name}");
     }
     assert!(seen >= 7, "{seen}");
+}
+
+#[test]
+fn a_clients_tool_that_has_its_result_does_not_run_again_in_a_replay() {
+    let events = turn("client-tool");
+    let first = events.first().unwrap().seq;
+    let runs = |events: &[Numbered], past: Seq| {
+        let (mut encoder, mut out) = (Encoder::new(0, past), Vec::new());
+        events.iter().for_each(|event| encoder.encode(event, 0, &mut out).unwrap());
+        let told = frames(&out);
+        let available = told.iter().flatten().filter(|frame| frame["type"] == "tool-input-available");
+        let runs = available.filter(|frame| frame["toolName"] == "getWeather").count();
+        (runs, Client::default().read(&told).parts)
+    };
+    let ends = |event: &Numbered| match &event.event {
+        Event::ToolCallUpdate { status: CallStatus::End, name, .. } => name == "ui_get_weather",
+        _ => false,
+    };
+    let ended = events.iter().find(|event| ends(event)).unwrap().seq;
+    let (once, expected) = runs(&events, 0);
+    assert_eq!(once, 1);
+    for past in first..=events.last().unwrap().seq {
+        let (again, parts) = runs(&events, past);
+        assert_eq!((again, &parts), (usize::from(past < ended), &expected), "{past}");
+    }
+    // The turn is parked, and the client that ran the tool is gone.
+    let parked = parkings(&events)[0];
+    assert_eq!(runs(&events[..parked], events[parked - 1].seq).0, 1);
 }
 
 #[test]

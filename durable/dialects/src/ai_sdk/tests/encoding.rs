@@ -17,7 +17,7 @@ fn at(index: usize) -> u64 {
 
 /// The frames of events for a client that has read up to `known`.
 pub fn encoded(events: &[Numbered], known: Seq, ends: bool) -> Vec<u8> {
-    let (mut encoder, mut out) = (Encoder::new(known), Vec::new());
+    let (mut encoder, mut out) = (Encoder::new(known, 0), Vec::new());
     for (index, event) in events.iter().enumerate() {
         encoder.encode(event, at(index), &mut out).unwrap();
     }
@@ -129,7 +129,7 @@ fn the_work_of_subtasks_is_the_output_of_their_call() {
     let told = frames(&encoded(&events, 0, false));
     let preliminary = told.iter().flatten().filter(|frame| frame["preliminary"] == true).count();
     assert!(preliminary >= 2, "{preliminary}");
-    let mut encoder = Encoder::new(0);
+    let mut encoder = Encoder::new(0, 0);
     let mut out = Vec::new();
     events.iter().for_each(|event| encoder.encode(event, 0, &mut out).unwrap());
     let at_once = frames(&out);
@@ -144,7 +144,7 @@ fn a_cut_stream_that_is_replayed_gives_the_same_message() {
         let expected = whole(&events);
         for cut in 0..events.len() {
             // The events before the cut are stored and come at once, so other outputs are skipped than before.
-            let (mut encoder, mut out) = (Encoder::new(0), Vec::new());
+            let (mut encoder, mut out) = (Encoder::new(0, 0), Vec::new());
             for (index, event) in events.iter().enumerate() {
                 encoder.encode(event, at(index.max(cut)), &mut out).unwrap();
             }
@@ -265,7 +265,7 @@ fn a_result_in_json_of_several_lines_is_one_line() {
 #[test]
 fn a_stream_that_breaks_off_is_an_error() {
     let mut out = Vec::new();
-    let mut encoder = Encoder::new(0);
+    let mut encoder = Encoder::new(0, 0);
     encoder.encode(&session(Vec::new()), 0, &mut out).unwrap();
     encoder.end(false, &mut out).unwrap();
     assert!(Client::default().read(&frames(&out)).error.is_some());

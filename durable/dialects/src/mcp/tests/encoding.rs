@@ -318,7 +318,7 @@ fn stored(events: &[Numbered]) -> StoredMessage {
 #[test]
 fn a_translation_reads_our_own_stream() {
     let (mut translation, mut out) =
-        (Translation::new(Dialect::Mcp(Box::new(how(McpGives::Answer, STREAM))), 0), Vec::new());
+        (Translation::new(Dialect::Mcp(Box::new(how(McpGives::Answer, STREAM))), 0, 0), Vec::new());
     for event in turn("text") {
         let data = serde_json::to_string(&event).unwrap();
         let frame = format!("id: {}\nevent: {}\ndata: {data}\n\n", event.seq, event.event.kind());

@@ -376,7 +376,7 @@ fn a_turn_that_ended_long_ago_is_told_from_its_message() {
 fn json_has_no_heartbeats() {
     for (form, expected) in [(STREAM, ": \n\n"), (WHOLE, "")] {
         let mut out = Vec::new();
-        let mut translation = Translation::new(Dialect::OpenAi(how(CHAT, form, 0)), 0 as Seq);
+        let mut translation = Translation::new(Dialect::OpenAi(how(CHAT, form, 0)), 0 as Seq, 0);
         translation.feed(b": \n\n", 0, &mut out).unwrap();
         assert_eq!((out, translation.form()), (expected.as_bytes().to_vec(), form));
     }
