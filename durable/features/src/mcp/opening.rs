@@ -16,16 +16,19 @@ const MAX_SESSION: usize = 1_024;
 const MAX_PROBES: usize = 2;
 
 impl Connection {
-    /// Opens the connection, by the newest revision that both speak.
+    /// Opens the connection, by the newest revision that both speak. A server counts as one of an earlier revision once it
+    /// has begun a session: a refusal alone may be a moment's failure.
     pub(super) async fn open(&self) -> Result<Session, McpError> {
         let (known, now_ms) = (&self.ports.known, self.ports.clock.now_ms());
-        if !known.is_legacy(&self.server.name, now_ms) {
-            if let Some(session) = self.discovered().await? {
-                return Ok(session);
-            }
-            known.legacy(&self.server.name, now_ms);
+        if known.is_legacy(&self.server.name, now_ms) {
+            return self.initialized().await;
         }
-        self.initialized().await
+        if let Some(session) = self.discovered().await? {
+            return Ok(session);
+        }
+        let session = self.initialized().await?;
+        known.legacy(&self.server.name, now_ms);
+        Ok(session)
     }
 
     /// Asks for the revision without sessions; none for a server that does not know it.

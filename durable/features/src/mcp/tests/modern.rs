@@ -108,6 +108,23 @@ fn a_server_that_is_down_is_not_taken_for_an_earlier_one() {
 
 // Issue 22
 #[test]
+fn a_moments_failure_does_not_make_a_server_an_earlier_one() {
+    for status in [429, 503] {
+        let failed = Cell::new(false);
+        let case = Case::unknown(move |asked| match (asked.rpc(), failed.replace(true)) {
+            ("server/discover", false) => Says::status(status, "text/plain", "later"),
+            ("initialize", _) => Says::status(400, "application/json", "{}"),
+            _ => discovered(asked).unwrap_or_else(|| Says::json(&asked.result(json!({"content": []})))),
+        });
+        assert_eq!(say(&case).unwrap_err().code(), "mcp_status");
+        say(&case).unwrap();
+        let methods = ["server/discover", "initialize", "server/discover", "tools/call"];
+        assert_eq!(case.server.methods(), methods, "{status}");
+    }
+}
+
+// Issue 22
+#[test]
 fn a_refusal_that_names_our_revision_is_asked_once_more() {
     let refused = Cell::new(false);
     let case = Case::unknown(move |asked| match (asked.rpc(), refused.replace(true)) {
