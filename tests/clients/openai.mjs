@@ -99,9 +99,15 @@ const CASES = {
     return told(client.chat.completions.create(body).then(collect));
   },
 
-  /** A closed stream of Chat Completions stops its turn. */
+  /** A closed stream of Chat Completions stops its turn, also where it goes on with the result of a function. */
   async aborts() {
-    const stream = await client.chat.completions.create({ model, messages: [user(given.content)], stream: true });
+    const body = { model, stream: true, messages: [user(given.content)], tools: [inChat(weather)] };
+    if (given.answers) {
+      const { choices: [{ message }] } = await client.chat.completions.create({ ...body, stream: false });
+      const [{ id }] = message.tool_calls;
+      body.messages.push(message, { role: "tool", tool_call_id: id, content: "It rains." });
+    }
+    const stream = await client.chat.completions.create(body);
     for await (const chunk of stream) {
       if (chunk.choices[0]?.delta.content === "It is ") stream.controller.abort();
     }

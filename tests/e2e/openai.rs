@@ -192,11 +192,16 @@ async fn failures_limits_and_wrong_requests_are_errors_of_the_library() {
 
 #[tokio::test]
 async fn a_closed_stream_of_a_completion_stops_its_turn() {
-    let (case, key) = keyed().await;
-    let barrier = case.barrier("held");
-    case.script("", [deltas(["It is ", "42."]).waiting(&barrier, 1)]).await;
-    client("aborts", &key, json!({ "content": case.said("What is it?", "") }), &barrier).await;
-    case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
+    for answers in [false, true] {
+        let (case, key) = keyed().await;
+        let barrier = case.barrier("held");
+        let called = answers.then(|| call("ui_get_weather", json!({ "city": "Oslo" })));
+        let says = deltas(["It is ", "42."]).waiting(&barrier, 1);
+        case.script("", called.into_iter().chain([says])).await;
+        let given = json!({ "content": case.said("What is it?", ""), "answers": answers });
+        client("aborts", &key, given, &barrier).await;
+        case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
+    }
 }
 
 #[tokio::test]

@@ -187,7 +187,14 @@ impl Dialect {
 
     /// Whether a client that closes the stream of an answer stops the turn, also where the answer goes on after a wait.
     pub fn stops(&self) -> bool {
-        matches!(self, Dialect::Mcp(how) if how.stops)
+        match self {
+            Dialect::AiSdk => false,
+            // Such a stream cannot be read on.
+            Dialect::OpenAi(OpenAi { api, form, .. }) => {
+                (*api, *form) == (OpenAiApi::ChatCompletions, AnswerForm::Stream)
+            }
+            Dialect::Mcp(how) => how.stops,
+        }
     }
 }
 
@@ -206,6 +213,22 @@ pub struct GivenAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // Issue 22
+    #[test]
+    fn a_closed_stream_of_a_completion_stops_its_turn() {
+        for (told, stops) in [
+            ("openai 0 0 0 0 0", true),
+            ("openai 0 0 0 0 3", true),
+            ("openai 0 1 0 0 3", false),
+            ("openai 1 0 0 0 3", false),
+            ("ai_sdk", false),
+            (r#"mcp 0 0 1 1 ["1",null,null,""]"#, true),
+            (r#"mcp 0 0 1 0 ["1",null,null,""]"#, false),
+        ] {
+            assert_eq!(Dialect::try_from(told.to_owned()).unwrap().stops(), stops, "{told}");
+        }
+    }
 
     // Issue 22
     #[test]
