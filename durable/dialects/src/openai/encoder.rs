@@ -252,7 +252,8 @@ impl Encode for Encoder {
                 let args = args.clone().unwrap_or_default();
                 if *awaits == Some(Awaited::Client) {
                     self.asks(tool_call_id, name, args, true);
-                } else if is_root(place) {
+                // A call of the client that waits for nothing was refused, and the client hears nothing of it.
+                } else if is_root(place) && names::theirs(name) == *name {
                     if is_heard {
                         self.form.call_starts(&self.turn, (tool_call_id, name, &args), out);
                     }

@@ -278,6 +278,21 @@ fn a_wait_ends_a_response_with_what_it_asks() {
     assert_eq!(limit["output"].as_array().unwrap().last().unwrap()["name"], "raise_limit");
 }
 
+// Issue 22: the engine refused it, or a person did.
+#[test]
+fn a_function_that_was_refused_is_no_call_of_ours() {
+    let mut events = turn("client-tool");
+    events.retain(|event| !is_parking(event));
+    for numbered in &mut events {
+        if let Event::ToolCallUpdate { awaits, .. } = &mut numbered.event {
+            *awaits = None;
+        }
+    }
+    let (items, last) = read(&encoded(&events, how(RESPONSES, STREAM, 0)).1);
+    assert_eq!(kinds(&last), ["mcp_call echo", "message "]);
+    assert_eq!(json!(items), last["output"]);
+}
+
 // Issue 22
 #[test]
 fn a_stream_that_is_read_on_after_any_event_has_the_rest_of_it() {
