@@ -7,14 +7,14 @@ use crate::storage::StoreError;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use wire::model::Message;
-use wire::protocol::{ApiError, Dialect, FinishReason, Role, Seq, StoredMessage};
+use wire::protocol::{ApiError, FinishReason, Role, Seq, StoredMessage};
 
 use super::chat::Ask;
 use super::deletion::DeletedBy;
 use super::start::{new_id, title};
 use super::thread::Thread;
 
-/// How long an unlisted thread stays after its last message.
+/// How long an unlisted thread stays after its last message, or the last answer to one of its calls.
 const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
 
 impl Thread {
@@ -37,7 +37,7 @@ impl Thread {
             for (round, question, answer) in rows {
                 self.import_round(round, (question, answer), now)?;
             }
-            self.keep_unlisted(ask, ask.unlisted, now)?;
+            self.keep_unlisted(ask.unlisted, now)?;
             self.store.arm(now)
         })?;
         Ok(thread)
@@ -76,13 +76,12 @@ impl Thread {
         Ok(())
     }
 
-    /// Sets the end of a new unlisted thread, or puts off that of an old one. A thread of a client that speaks our own
-    /// wire is always listed.
-    pub fn keep_unlisted(&self, ask: &Ask<'_>, is_new: bool, now: u64) -> Result<(), StoreError> {
-        match (is_new, &ask.dialect) {
-            (true, _) => self.store.set_timer(Reason::Erase, now + KEPT_MS),
-            (false, Some(Dialect::OpenAi(_))) => self.store.move_timer(Reason::Erase, now + KEPT_MS),
-            (false, _) => Ok(()),
+    /// Sets the end of a new unlisted thread, or puts off that of an old one, whichever client uses it. A listed thread has
+    /// none.
+    pub fn keep_unlisted(&self, is_new: bool, now: u64) -> Result<(), StoreError> {
+        match is_new {
+            true => self.store.set_timer(Reason::Erase, now + KEPT_MS),
+            false => self.store.move_timer(Reason::Erase, now + KEPT_MS),
         }
     }
 

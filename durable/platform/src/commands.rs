@@ -231,6 +231,7 @@ impl Thread {
             }
             if asked.is_some() {
                 self.queue(&run)?;
+                self.keep_unlisted(false, self.clock.now_ms())?;
             }
             let audited = asked.as_ref().and_then(|asked| self.decided(asked, id, &answer, address));
             let receipt = run.turn.answer(id, on, answer).map_err(not_logged)?;

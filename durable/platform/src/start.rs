@@ -224,7 +224,7 @@ impl Thread {
         }
         // A version of the service that knew no queue left the mark of its turn behind.
         self.store.clear_turn_timers()?;
-        self.keep_unlisted(ask, opening.is_unlisted, now)?;
+        self.keep_unlisted(opening.is_unlisted, now)?;
         self.store.watch(now)?;
         self.keep_instructions(before.retrieved)?;
         if let Some(failure) = &before.retrieved.failure {

@@ -1,9 +1,9 @@
-//! The end of threads that no request names: they are erased 24 hours after their last message.
+//! The end of threads that no request names: they are erased 24 hours after their last message or answer to a call.
 //!
 //! Issue 22, 2
 
 use espalier_test_support::stored::{change_object_at, d1, eventually, object_at, r2_keys};
-use espalier_test_support::{Case, Value, json, text};
+use espalier_test_support::{Case, Value, call, json, text};
 use uuid::Uuid;
 use wire::protocol::Owner;
 
@@ -22,6 +22,11 @@ impl Unlisted {
     async fn new() -> Self {
         let case = Case::new().await;
         case.script("", [text("One."), text("Two.")]).await;
+        Self::begun(case).await
+    }
+
+    /// The first message leads to its thread.
+    async fn begun(case: Case) -> Self {
         let mut new = Unlisted { case, thread: String::new(), object: String::new(), turn: String::new() };
         let answer = new.answer(json!({})).await;
         let session = new.case.client.post("/api/session", &json!({})).await.expect(200).await.json().await;
@@ -87,4 +92,29 @@ async fn an_unlisted_thread_is_erased_a_day_after_its_last_message() {
         let count = format!("SELECT count(*) AS n FROM {table} WHERE {column} = ?1");
         assert_eq!(d1(&count, &[&unlisted.thread]).await, [json!({ "n": left })], "{table}");
     }
+}
+
+#[tokio::test]
+async fn messages_over_other_routes_and_answers_put_the_end_off() {
+    let case = Case::new().await;
+    case.script("", [text("One."), call("ui_paste", json!({})), text("Pasted.")]).await;
+    let unlisted = Unlisted::begun(case).await;
+    let Unlisted { case, thread, .. } = &unlisted;
+    let first = unlisted.end().await;
+    let mut body = case.says("Paste it");
+    body["thread_id"] = json!(thread);
+    body["chat_context"] = json!({ "kind": "editor" });
+    let schema = json!({ "type": "object" });
+    body["client_tools"] =
+        json!([{ "name": "ui_paste", "description": "Pastes text.", "input_schema": schema }]);
+    let mut stream = case.client.chat(&body).await;
+    stream.until(|event| event.text("state") == "waiting_on_user").await;
+    let second = unlisted.end().await;
+    assert!(second > first);
+    let called = stream.seen().iter().find(|event| event.kind == "tool_call_update").expect("a call");
+    let result = json!({ "tool_call_id": called.text("tool_call_id"), "result": "pasted" });
+    let path = format!("/api/threads/{thread}/tool_results");
+    case.client.post(&path, &result).await.expect(200).await;
+    assert!(unlisted.end().await > second);
+    case.turn(stream).await;
 }
