@@ -1,6 +1,9 @@
 //! Chat Completions: an answer is one message. The calls that the service carries out have no form in it, and no event
 //! takes text back.
 
+use std::borrow::Cow;
+use std::mem::take;
+
 use serde_json::Value;
 
 use super::encoder::{Asked, Form, Piece, Turn};
@@ -24,17 +27,49 @@ const USAGE: &str = r#"{"completion_tokens":$,"prompt_tokens":$,"prompt_tokens_d
 pub struct Chat {
     /// The id of the answer.
     id: String,
-    /// The text of the earlier model calls. A stream needs only to know whether there is one.
+    /// The text and the reasoning of the earlier model calls. A stream needs only to know whether there is a text.
     before: String,
-    /// The model call that writes, and its text.
+    thought_before: String,
+    /// The model call that writes.
     model_call: String,
+    said: Said,
+    thought: Said,
+    status: u16,
+}
+
+/// The text of the model call that writes, or its reasoning.
+#[derive(Default)]
+struct Said {
     text: String,
     /// The text of a model call that broke off, where the client has it already.
     cut: String,
-    reasoning: String,
-    /// The length of the reasoning before the model call.
-    reasoned: usize,
-    status: u16,
+}
+
+impl Said {
+    /// Adds a piece, and gives the one that a stream tells. A model call that broke off is repeated, and the client keeps
+    /// the text that it has: so the repetition is held back as long as it says the same, and begins anew where it does not.
+    fn add<'a>(&mut self, content: &'a str) -> Cow<'a, str> {
+        self.text.push_str(content);
+        if self.cut.is_empty() {
+            return content.into();
+        }
+        if self.cut.starts_with(&self.text) {
+            return "".into();
+        }
+        let cut = take(&mut self.cut);
+        match self.text.strip_prefix(&cut) {
+            Some(rest) => rest.to_owned().into(),
+            None => ["\n\n", &self.text].concat().into(),
+        }
+    }
+
+    /// The model call broke off. A repetition that did so in its turn has told nothing yet while it is held back.
+    fn break_off(&mut self, is_told: bool) {
+        let text = take(&mut self.text);
+        if is_told && self.cut.is_empty() {
+            self.cut = text;
+        }
+    }
 }
 
 impl Chat {
@@ -48,38 +83,17 @@ impl Chat {
             return;
         }
         model_call.clone_into(&mut self.model_call);
-        if !self.text.is_empty() {
+        if !self.said.text.is_empty() {
             self.before = self.joined();
-            self.text.clear();
         }
-        self.cut.clear();
-        self.reasoned = self.reasoning.len();
+        self.thought_before.push_str(&self.thought.text);
+        (self.said, self.thought) = (Said::default(), Said::default());
     }
 
     fn joined(&self) -> String {
-        let between = if self.before.is_empty() || self.text.is_empty() { "" } else { "\n\n" };
-        [&*self.before, between, &self.text].concat()
-    }
-
-    /// Streams the text that has just come. A model call that broke off is repeated, and the client keeps the text that it
-    /// has: so the repetition is held back as long as it says the same, and begins anew where it does not.
-    fn tell(&mut self, turn: &Turn, content: &str, is_first: bool, out: &mut Vec<u8>) {
-        let told;
-        let content = if self.cut.is_empty() {
-            let begins = is_first && !self.before.is_empty() && !content.is_empty();
-            told = if begins { ["\n\n", content].concat() } else { content.to_owned() };
-            &*told
-        } else if self.cut.starts_with(&self.text) {
-            return;
-        } else {
-            let cut = std::mem::take(&mut self.cut);
-            told = match self.text.strip_prefix(&cut) {
-                Some(rest) => rest.to_owned(),
-                None => ["\n\n", &self.text].concat(),
-            };
-            &*told
-        };
-        self.delta(turn, CONTENT, content, out);
+        let text = &*self.said.text;
+        let between = if self.before.is_empty() || text.is_empty() { "" } else { "\n\n" };
+        [&*self.before, between, text].concat()
     }
 
     /// Streams a piece of text, if there is one.
@@ -97,9 +111,10 @@ impl Chat {
         if Self::is_whole(turn) {
             let text = self.joined();
             let content = if text.is_empty() { Hole::NULL } else { Hole::Text(&text) };
+            let thought = [&*self.thought_before, &self.thought.text].concat();
             let mut reasoning = Vec::new();
-            if !self.reasoning.is_empty() {
-                fill(r#""reasoning_content":$,"#, &[Hole::Text(&self.reasoning)], &mut reasoning);
+            if !thought.is_empty() {
+                fill(r#""reasoning_content":$,"#, &[Hole::Text(&thought)], &mut reasoning);
             }
             let calls =
                 if calls.is_empty() { Vec::new() } else { filled(r#","tool_calls":[$]"#, &[Json(calls)]) };
@@ -150,16 +165,17 @@ impl Form for Chat {
     fn text(&mut self, turn: &Turn, piece: Piece<'_>, out: &mut Vec<u8>) {
         let Piece { model_call, kind, content, .. } = piece;
         self.turns_to(model_call);
-        match (kind, Self::is_whole(turn)) {
-            (ChunkKind::Reasoning, true) => self.reasoning.push_str(content),
-            (ChunkKind::Reasoning, false) => self.delta(turn, REASONING, content, out),
-            (ChunkKind::Text, is_whole) => {
-                let is_first = self.text.is_empty();
-                self.text.push_str(content);
-                if !is_whole {
-                    self.tell(turn, content, is_first, out);
-                }
-            }
+        let (said, member) = match kind {
+            ChunkKind::Text => (&mut self.said, CONTENT),
+            ChunkKind::Reasoning => (&mut self.thought, REASONING),
+        };
+        let is_first = said.text.is_empty() && said.cut.is_empty();
+        let mut told = said.add(content);
+        if is_first && kind == ChunkKind::Text && !self.before.is_empty() && !told.is_empty() {
+            told = ["\n\n", &told].concat().into();
+        }
+        if !Self::is_whole(turn) {
+            self.delta(turn, member, &told, out);
         }
     }
 
@@ -168,18 +184,18 @@ impl Form for Chat {
             return;
         }
         if broke_off {
-            self.reasoning.truncate(self.reasoned);
-            // A repetition that broke off in its turn has told nothing yet while it is held back.
-            let text = std::mem::take(&mut self.text);
-            if self.cut.is_empty() && !Self::is_whole(turn) {
-                self.cut = text;
-            }
+            let is_told = !Self::is_whole(turn);
+            self.said.break_off(is_told);
+            return self.thought.break_off(is_told);
+        }
+        // The repetition said less than the client has. Less reasoning is no matter.
+        let cut = take(&mut self.said.cut);
+        if cut.is_empty() || cut == self.said.text {
             return;
         }
-        // The repetition said less than the client has.
-        let cut = std::mem::take(&mut self.cut);
-        if !cut.is_empty() && cut != self.text && !self.text.is_empty() {
-            self.delta(turn, CONTENT, &["\n\n", &self.text].concat(), out);
+        match self.said.text.is_empty() {
+            true => self.before = cut,
+            false => self.delta(turn, CONTENT, &["\n\n", &self.said.text].concat(), out),
         }
     }
 

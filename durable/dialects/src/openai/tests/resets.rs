@@ -6,21 +6,20 @@ use super::encoding::{encoded, frames, how};
 use crate::recorded::turn;
 use wire::protocol::{AnswerForm, ChunkKind, Event, FinishReason, Numbered, OpenAiApi, Place, Seq};
 
-/// A turn whose model call says these texts, each but the last of which breaks off.
-fn broken(texts: &[&[&str]]) -> Vec<Numbered> {
+const TEXT: ChunkKind = ChunkKind::Text;
+const REASONING: ChunkKind = ChunkKind::Reasoning;
+
+fn chunk(kind: ChunkKind, model_call_id: &str, part_id: String, content: &str) -> Event {
+    let (model_call_id, content, place) = (model_call_id.to_owned(), content.to_owned(), Place::default());
+    Event::Chunk { content, part_id, model_call_id, place, done: false, kind }
+}
+
+/// A turn whose model call says these texts, each but the last of which breaks off. Another call says `then`.
+fn broken(kind: ChunkKind, texts: &[&[&str]], then: &str) -> Vec<Numbered> {
     let session = turn("text").remove(0).event;
     let mut events = vec![session];
     for (index, text) in texts.iter().enumerate() {
-        for piece in *text {
-            events.push(Event::Chunk {
-                content: (*piece).to_owned(),
-                part_id: format!("part{index}"),
-                model_call_id: "call".to_owned(),
-                place: Place::default(),
-                done: false,
-                kind: ChunkKind::Text,
-            });
-        }
+        events.extend(text.iter().map(|piece| chunk(kind, "call", format!("part{index}"), piece)));
         let (model_call_id, place) = ("call".to_owned(), Place::default());
         if index + 1 < texts.len() {
             events.push(Event::ModelCallReset { model_call_id, place, reason: "lost".to_owned() });
@@ -33,21 +32,21 @@ fn broken(texts: &[&[&str]]) -> Vec<Numbered> {
     if let Event::ModelCallUpdate { model_call_id, .. } = &mut end {
         "call".clone_into(model_call_id);
     }
-    events.push(end);
+    events.extend([end, chunk(TEXT, "next", "next".to_owned(), then)]);
     events.push(Event::Done { message_id: "m".to_owned(), finish_reason: FinishReason::Stop, usage: None });
     let numbered = |(index, event)| Numbered { seq: index as Seq + 1, turn_id: "text".to_owned(), event };
     events.into_iter().enumerate().map(numbered).collect()
 }
 
-fn text(events: &[Numbered], form: AnswerForm) -> String {
+/// The text of a member of the message.
+fn told(events: &[Numbered], form: AnswerForm, member: &str) -> String {
     let body = encoded(events, how(OpenAiApi::ChatCompletions, form, 0)).1;
     if form == AnswerForm::Whole {
         let body: Value = serde_json::from_str(&body).unwrap();
-        return body["choices"][0]["message"]["content"].as_str().unwrap().to_owned();
+        return body["choices"][0]["message"][member].as_str().unwrap().to_owned();
     }
-    let deltas = frames(&body);
-    let deltas = deltas.iter().filter_map(|chunk| chunk.pointer("/choices/0/delta/content")?.as_str());
-    deltas.collect()
+    let pointer = format!("/choices/0/delta/{member}");
+    frames(&body).iter().filter_map(|chunk| chunk.pointer(&pointer)?.as_str()).collect()
 }
 
 // Issue 22
@@ -63,16 +62,36 @@ fn a_completion_keeps_the_text_that_the_client_has() {
         (&[&["Hello"], &["No", "."], &["No", ". Yes."]], "Hello\n\nNo. Yes.", "No. Yes."),
     ];
     for (texts, streamed, whole) in table {
-        let events = broken(texts);
-        assert_eq!(text(&events, AnswerForm::Stream), streamed, "{texts:?}");
-        assert_eq!(text(&events, AnswerForm::Whole), whole, "{texts:?}");
+        let events = broken(TEXT, texts, "");
+        assert_eq!(told(&events, AnswerForm::Stream, "content"), streamed, "{texts:?}");
+        assert_eq!(told(&events, AnswerForm::Whole, "content"), whole, "{texts:?}");
+        let events = broken(REASONING, texts, "Done.");
+        // Reasoning that says less is not told again.
+        let streamed = streamed.replace("there\n\nHello", "there");
+        assert_eq!(told(&events, AnswerForm::Stream, "reasoning_content"), streamed, "{texts:?}");
+        assert_eq!(told(&events, AnswerForm::Whole, "reasoning_content"), whole, "{texts:?}");
+    }
+}
+
+// Issue 22
+#[test]
+fn a_blank_line_follows_a_text_whose_repetition_said_nothing() {
+    let table: [(&[&[&str]], &str, &str); 3] = [
+        (&[&["Half of"], &[]], "Half of\n\nDone.", "Done."),
+        (&[&["Half of"], &["No"], &[]], "Half of\n\nNo\n\nDone.", "Done."),
+        (&[&[], &[]], "Done.", "Done."),
+    ];
+    for (texts, streamed, whole) in table {
+        let events = broken(TEXT, texts, "Done.");
+        assert_eq!(told(&events, AnswerForm::Stream, "content"), streamed, "{texts:?}");
+        assert_eq!(told(&events, AnswerForm::Whole, "content"), whole, "{texts:?}");
     }
 }
 
 // Issue 22
 #[test]
 fn a_response_leaves_the_items_out_that_broke_off() {
-    let events = broken(&[&["Hel"], &["Hello"]]);
+    let events = broken(TEXT, &[&["Hel"], &["Hello"]], "");
     let body = encoded(&events, how(OpenAiApi::Responses, AnswerForm::Stream, 0)).1;
     let frames = frames(&body);
     let done = frames.iter().filter(|frame| frame["type"] == "response.output_item.done");
