@@ -17,7 +17,7 @@ const MAX_IGNORED: (usize, usize) = (32, 64);
 const MAX_THREAD: usize = 1_024;
 
 /// The members that have an effect, or are refused where they would have one.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 15] = [
     "background",
     "input",
     "logprobs",
@@ -25,18 +25,18 @@ const KNOWN: [&str; 18] = [
     "metadata",
     "model",
     "n",
-    "parallel_tool_calls",
     "previous_response_id",
     "response_format",
-    "store",
     "stream",
     "stream_options",
     "text",
     "tool_choice",
     "tools",
     "top_logprobs",
-    "user",
 ];
+
+/// The members without an effect, with the value that says what the service does anyway.
+const ANYWAY: [(&str, &str); 2] = [("parallel_tool_calls", "true"), ("store", "true")];
 
 /// The members with few values that an agent can follow, as JSON, and why it takes no other.
 const TAKEN: &[(&str, &[&str], &str)] = &[
@@ -124,7 +124,9 @@ impl Body<'_> {
         };
         let mut ignored = Vec::new();
         for (name, raw) in self.members.0.iter() {
-            if raw.get() != "null" && !KNOWN.contains(&name) && is_plain(name) && ignored.len() < most {
+            let given = raw.get();
+            let counts = given == "null" || KNOWN.contains(&name) || ANYWAY.contains(&(name, given));
+            if !counts && is_plain(name) && ignored.len() < most {
                 ignored.push(name.to_owned());
             }
         }
@@ -225,7 +227,10 @@ impl Body<'_> {
             let refused = |_| ApiError::field(format!("{name}[{at}]"), "expected an object");
             Ok(Some((at, part.map_err(refused)?)))
         };
-        let (mut answers, mut place, mut has_instructions) = (Vec::new(), None::<Place>, false);
+        let (mut answers, mut place) = (Vec::new(), None::<Place>);
+        // Instructions mostly stand first, where the answers of a client are not read.
+        let first = list.back().last().and_then(|(_, raw)| wire::json::from_str(raw.get()).ok());
+        let mut has_instructions = first.is_some_and(|part| matches!(kind(&part), Kind::System));
         let question = loop {
             let Some((at, part)) = next()? else { break None };
             let refused = |detail: &str| ApiError::field(format!("{name}[{at}]"), detail);

@@ -153,6 +153,28 @@ fn results_and_decisions_lead_to_their_turn() {
 
 // Issue 22
 #[test]
+fn a_member_without_an_effect_is_named() {
+    for (members, ignored) in [
+        (json!({ "store": true, "parallel_tool_calls": true, "user": null }), &[][..]),
+        (
+            json!({ "store": false, "parallel_tool_calls": false, "user": "u", "seed": 7 }),
+            &["parallel_tool_calls", "seed", "store", "user"],
+        ),
+    ] {
+        for (api, member) in [(CHAT, "messages"), (RESPONSES, "input")] {
+            let mut body = members.clone();
+            body[member] = json!([user(&json!("Hello"))]);
+            assert_eq!(parsed(api, &body).ignored, ignored, "{body}");
+        }
+    }
+    let system = json!({ "role": "system", "content": "Be brief." });
+    let tool = json!({ "role": "tool", "tool_call_id": id("call", 0, "a"), "content": "dry" });
+    let messages = json!([system, user(&json!("Go")), { "role": "assistant", "tool_calls": [{}] }, tool]);
+    assert_eq!(parsed(CHAT, &json!({ "messages": messages })).ignored, ["system"]);
+}
+
+// Issue 22
+#[test]
 fn a_history_is_imported_in_turns() {
     let message = |role: &str, content: Value| json!({ "role": role, "content": content });
     let messages = json!([
