@@ -23,15 +23,15 @@ pub fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> {
             let address = call.decides_from(&answers);
             ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read, stop: false, address }
         }
-        Wants::Turn { request, same, follows, history } => {
+        Wants::Turn { request, same, follows, mut history } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             let turn_id = match same {
                 Some((id, message)) => owner.dialect_turn(thread_id, &id, &message),
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
             let visitor = chat::visitor(call, &owner);
-            let (dialect, unlisted) = (Some(DIALECT), false);
-            ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted }
+            let (dialect, unanswered, unlisted) = (Some(DIALECT), dialects::unanswered(&mut history), false);
+            ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted }
         }
     };
     Ok(Asked::of(ThreadEnvelope { owner, thread_id, command }))

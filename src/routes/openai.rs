@@ -47,7 +47,7 @@ pub fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<
             let address = call.decides_from(&answers);
             (place.thread, ThreadCommand::Speak { dialect, answers, turn_id, read, stop: false, address })
         }
-        Wants::Turn { request, after, history } => {
+        Wants::Turn { request, after, mut history } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             // The same key is the same turn.
             let turn_id = match call.header("idempotency-key") {
@@ -68,8 +68,17 @@ pub fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<
                 return Err(ApiError::field("previous_response_id", "it belongs to another thread").into());
             }
             let (visitor, dialect) = (chat::visitor(call, &owner), Some(dialect));
-            let command =
-                ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted };
+            let unanswered = dialects::unanswered(&mut history);
+            let command = ThreadCommand::Chat {
+                turn_id,
+                request,
+                visitor,
+                dialect,
+                follows,
+                history,
+                unanswered,
+                unlisted,
+            };
             (thread_id, command)
         }
     };

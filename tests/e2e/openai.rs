@@ -3,6 +3,7 @@
 //! Issue 22, 2
 
 mod examples;
+mod unanswered;
 mod unlisted;
 
 use espalier_test_support::fake_llm::Outcome;

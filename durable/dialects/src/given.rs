@@ -145,34 +145,46 @@ impl<'de: 'a, 'a> Visitor<'de> for Members<'a> {
     }
 }
 
-/// The conversation before a message: a question and an answer in turn. `earlier` gives its messages from the end, each
-/// whether the user said it, and its text.
+/// The conversation before a message: a question and an answer in turn, and at the end the question that no answer
+/// follows. `earlier` gives its messages from the end, each whether the user said it, and its text.
 pub fn history(
     earlier: &mut dyn FnMut() -> Result<Option<(bool, String)>, ApiError>,
 ) -> Result<Vec<String>, ApiError> {
     // Neighbours of one author are one message.
     let (mut texts, mut chars) = (Vec::<(bool, String)>::new(), 0);
-    while let Some((is_user, words)) = earlier()? {
+    while let Some((is_user, mut words)) = earlier()? {
         chars += words.chars().count();
-        if chars > MAX_IMPORTED {
-            break;
+        let is_last = chars > MAX_IMPORTED;
+        if is_last {
+            // A new thread refuses a question that is so long: it must not go unread.
+            if !is_user || texts.iter().any(|(of_user, _)| !of_user) {
+                break;
+            }
+            words = words.chars().take(MAX_IMPORTED).collect();
         }
         match texts.last_mut() {
             _ if words.trim().is_empty() => {}
             Some((of_user, text)) if *of_user == is_user => *text = [&*words, "\n\n", text].concat(),
             _ => texts.push((is_user, words)),
         }
+        if is_last {
+            break;
+        }
     }
-    // It begins with a question and ends with an answer.
+    // It begins with a question.
     if texts.last().is_some_and(|(is_user, _)| !is_user) {
         texts.pop();
     }
-    let unanswered = usize::from(texts.first().is_some_and(|(is_user, _)| *is_user));
     let mut conversation = Vec::new();
-    while texts.len() > unanswered {
-        conversation.extend(texts.pop().map(|(_, text)| text));
+    while let Some((_, text)) = texts.pop() {
+        conversation.push(text);
     }
     Ok(conversation)
+}
+
+/// Takes the question off that no answer follows.
+pub fn unanswered(history: &mut Vec<String>) -> Option<String> {
+    if history.len() % 2 == 1 { history.pop() } else { None }
 }
 
 /// The texts of a message, with a blank line between two.

@@ -15,6 +15,8 @@ pub mod openai;
 mod recorded;
 mod template;
 
+pub use given::unanswered;
+
 use crate::template::Hole::{Number, Text};
 use crate::template::filled;
 use serde::de::Error;

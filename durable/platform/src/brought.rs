@@ -7,7 +7,9 @@ use crate::storage::StoreError;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use wire::model::Message;
-use wire::protocol::{ApiError, FinishReason, Role, Seq, StoredMessage};
+use wire::protocol::{
+    ApiError, ChatRequest, Dialect, FinishReason, OpenAi, OpenAiApi, Owner, Role, Seq, StoredMessage,
+};
 
 use super::chat::Ask;
 use super::deletion::DeletedBy;
@@ -41,6 +43,28 @@ impl Thread {
             self.store.arm(now)
         })?;
         Ok(thread)
+    }
+
+    /// Puts the words of the user that no answer follows before the message, where the thread is new: no turn has them.
+    pub fn begin_with(
+        &self,
+        owner: &Owner,
+        request: &mut ChatRequest,
+        dialect: Option<&Dialect>,
+        unanswered: String,
+    ) -> Result<(), ApiError> {
+        if self.of(owner)?.is_some() {
+            return Ok(());
+        }
+        request.content.put_before(unanswered);
+        request.content.check().map_err(|error| {
+            let member = match dialect {
+                Some(Dialect::OpenAi(OpenAi { api: OpenAiApi::Responses, .. })) => "input",
+                _ => "messages",
+            };
+            let detail = format!("what the user said since the last answer is one message: {}", error.detail);
+            ApiError::field(member, detail)
+        })
     }
 
     fn import_round(&self, round: &[String], rows: (Seq, Seq), now: u64) -> Result<(), StoreError> {

@@ -73,11 +73,23 @@ impl DurableObject for ThreadObject {
 async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
     let ThreadEnvelope { owner, thread_id, command } = envelope;
     match command {
-        ThreadCommand::Chat { turn_id, mut request, visitor, dialect, follows, history, unlisted } => {
+        ThreadCommand::Chat {
+            turn_id,
+            mut request,
+            visitor,
+            dialect,
+            follows,
+            history,
+            unanswered,
+            unlisted,
+        } => {
             let visitor = visitor.as_ref();
             let manner = Manner::of(&request);
             if let Some(follows) = follows {
                 request.replaces_message_id = thread.replaced(&owner, dialect.as_ref(), follows, &history)?;
+            }
+            if let Some(unanswered) = unanswered {
+                thread.begin_with(&owner, &mut request, dialect.as_ref(), unanswered)?;
             }
             let request = &request;
             let (owner, history) = (&owner, history.as_slice());

@@ -109,8 +109,9 @@ fn begins(
     let states = call.settings.turn_states.as_ref().filter(|_| request.abilities().forms);
     reply.state = states.map(|states| states.make(owner, thread_id, turn_id, message, call.now));
     let (visitor, dialect, request) = (chat::visitor(call, owner), Some(of(reply)), Box::new(chat));
-    let (follows, history, unlisted) = (None, Vec::new(), false);
-    let command = ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unlisted };
+    let (follows, history, unanswered, unlisted) = (None, Vec::new(), None, false);
+    let command =
+        ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted };
     Ok(Asked::Of(thread_id, command))
 }
 

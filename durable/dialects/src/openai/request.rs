@@ -59,7 +59,7 @@ pub struct Sent {
 
 #[derive(Debug)]
 pub enum Wants {
-    /// A turn. `after`: the answer that it follows.
+    /// A turn. `after`: the answer that it follows. `history` may end with a question without an answer.
     Turn { request: Box<ChatRequest>, after: Option<Place>, history: Vec<String> },
     /// To answer calls of an answer, and read the next one.
     Answers { answers: Vec<GivenAnswer>, place: Place },

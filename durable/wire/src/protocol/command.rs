@@ -86,6 +86,9 @@ pub enum ThreadCommand {
         /// it; any other one has its own.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         history: Vec<String>,
+        /// What the user said after the conversation and before the message. A new thread takes both as one message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        unanswered: Option<String>,
         /// Whether a new thread stands in no list, and is deleted a day after its last message.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unlisted: bool,
@@ -243,7 +246,7 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, #[serde(default)] unlisted },
+    "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, unanswered, #[serde(default)] unlisted },
     "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop, #[serde(default)] address },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },

@@ -155,6 +155,14 @@ impl Content {
         }
     }
 
+    /// Puts a text before the message, with a blank line between them.
+    pub fn put_before(&mut self, words: String) {
+        match self {
+            Content::Text(text) => *text = [&*words, "\n\n", text].concat(),
+            Content::Parts(parts) => parts.insert(0, ContentPart::Text { text: words }),
+        }
+    }
+
     /// Whether the message needs a model with vision.
     pub fn needs_vision(&self) -> bool {
         let medium = |part: &ContentPart| part.data().and_then(DataUrl::medium);

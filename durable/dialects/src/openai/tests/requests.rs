@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use crate::ids::{self, MAX_ID};
 use crate::openai::{Place, Sent, Wants, response};
+use crate::unanswered;
 use wire::protocol::{
     AnswerForm, ChatRequest, Content, ContentPart, Decision, ErrorCode, GivenAnswer, IfRunning, OpenAiApi,
 };
@@ -181,13 +182,16 @@ fn a_history_is_imported_in_turns() {
         message("assistant", json!("Welcome.")), message("user", json!("One")), message("user", json!("and two")),
         message("assistant", json!([{ "type": "text", "text": "Three." }])), message("system", json!("Be brief.")),
         { "role": "assistant", "tool_calls": [{}] }, { "role": "tool", "tool_call_id": "foreign", "content": "x" },
-        message("assistant", json!("Four.")), message("user", json!("Unanswered")), message("user", json!("Five")),
+        message("assistant", json!("Four.")), message("user", json!("Unanswered")), message("user", json!("As well")),
+        message("user", json!("Five")),
     ]);
     let sent = parsed(CHAT, &json!({ "messages": messages }));
     assert_eq!(sent.ignored, ["system"]);
-    let (request, _, history) = turn(sent);
+    let (request, _, mut history) = turn(sent);
     assert_eq!(request.content, Content::Text("Five".to_owned()));
-    assert_eq!(history, ["One\n\nand two", "Three.\n\nFour."]);
+    assert_eq!(history, ["One\n\nand two", "Three.\n\nFour.", "Unanswered\n\nAs well"]);
+    assert_eq!(unanswered(&mut history).as_deref(), Some("Unanswered\n\nAs well"));
+    assert_eq!((history.len(), unanswered(&mut history)), (2, None));
 }
 
 // Issue 22
@@ -204,6 +208,13 @@ fn an_imported_history_has_200_000_characters() {
     };
     assert_eq!(turn(parsed(CHAT, &messages(0))).2.len(), 6);
     assert_eq!(turn(parsed(CHAT, &messages(1))).2.len(), 4, "the first question, and its answer with it");
+
+    // A question without an answer is cut and never left out, so that the thread refuses it.
+    let said = |chars: usize| {
+        let messages = [json!("a"), json!("x".repeat(chars)), json!("Now")].map(|text| user(&text));
+        turn(parsed(CHAT, &json!({ "messages": messages }))).2.remove(0).len()
+    };
+    assert_eq!((said(199_999), said(200_000), said(200_001)), (200_002, 200_003, 200_000));
 }
 
 // Issue 22: the members of a body are in a list, so their number is bounded.

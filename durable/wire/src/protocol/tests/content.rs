@@ -16,6 +16,20 @@ fn content(content: Value) -> Result<Content, (String, Option<String>)> {
     request.map(|request| request.content).map_err(|error| (error.detail.clone(), error.field.clone()))
 }
 
+// Issue 22
+#[test]
+fn a_text_stands_before_any_message() {
+    let image = json!({"type": "image", "data": url("image/png", b"\x89PNG\r\n\x1a\n")});
+    for (message, text) in [
+        (json!("Sum it up"), "A report.\n\nSum it up"),
+        (json!([{"type": "text", "text": "Look"}, image]), "A report.\n\nLook\n\n[image/png, 1 kB]"),
+    ] {
+        let mut message = content(message).unwrap();
+        message.put_before("A report.".to_owned());
+        assert_eq!(message.text(), text);
+    }
+}
+
 #[test]
 fn parts_of_a_message() {
     let png = url("image/png", b"\x89PNG\r\n\x1a\n");

@@ -20,6 +20,7 @@ fn chat(request: &Value) -> ThreadCommand {
         dialect: None,
         follows: None,
         history: Vec::new(),
+        unanswered: None,
         unlisted: false,
     }
 }
@@ -29,8 +30,8 @@ fn spoken(follows: Option<Uuid>) -> ThreadCommand {
     let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
         unreachable!()
     };
-    let dialect = Some(Dialect::AiSdk);
-    ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history: Vec::new(), unlisted: false }
+    let (dialect, history, unanswered, unlisted) = (Some(Dialect::AiSdk), Vec::new(), None, false);
+    ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted }
 }
 
 fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u64>) -> ThreadCommand {
@@ -53,6 +54,7 @@ fn brought() -> ThreadCommand {
         dialect: Some(Dialect::OpenAi(how)),
         follows: None,
         history: vec!["Before".to_owned(), "Yes.".to_owned()],
+        unanswered: Some("And".to_owned()),
         unlisted: true,
     }
 }
