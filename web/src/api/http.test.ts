@@ -20,7 +20,7 @@ beforeEach(async () => {
   vi.resetModules();
   http = await import("./http");
   http.whenSignedOut(() => told.push("signed out"));
-  http.whenUserChanges(() => told.push("another user"));
+  http.whenUserChanges(({ user_id }) => told.push(`another user: ${user_id}`));
 });
 
 afterEach(() => {
@@ -44,6 +44,20 @@ it("renews the session by itself where it can", async () => {
   answers = [OUT(), Response.json(session("a")), Response.json({ threads: [] })];
   await expect(http.requestJson("/api/threads")).resolves.toEqual({ threads: [] });
   expect(told).toEqual([]);
+});
+
+it("repeats no request as another user", async () => {
+  answers = [Response.json(session("a"))];
+  await http.openSession();
+  answers = [OUT(), OUT(), Response.json(session("b"))];
+  const [erasing, reading] = [http.requestJson("/api/me", { method: "DELETE" }), http.requestJson("/api/threads")];
+  await expect(erasing).rejects.toMatchObject({ status: 401 });
+  await expect(reading).rejects.toMatchObject({ status: 401 });
+  expect(requests.slice(1)).toEqual(["DELETE /api/me", "GET /api/threads", "POST /api/session {}"]);
+  expect(told).toEqual(["another user: b"]);
+  // The new user's own requests are renewed as before.
+  answers = [OUT(), Response.json(session("b")), Response.json({ threads: [] })];
+  await expect(http.requestJson("/api/threads")).resolves.toEqual({ threads: [] });
 });
 
 it("exchanges a key, and tells whether its user is another one", async () => {

@@ -42,14 +42,14 @@ export function wordsFor(error: unknown): string {
 /** The renewal in progress. All requests share one session, so a second caller waits for the first renewal. */
 let renewal: Promise<Session> | null = null;
 let userId: string | null = null;
-let onOtherUser: () => void = () => {};
+let onOtherUser: (session: Session) => void = () => {};
 let onSignedOut: (ways: readonly SignInWay[]) => void = () => {};
 let onReached: () => void = () => {};
 /** The last request got no answer. */
 let outOfReach = false;
 
 /** Calls the listener when the renewed session belongs to another user: the chats on screen belong to the old one. */
-export function whenUserChanges(listener: () => void): void {
+export function whenUserChanges(listener: (session: Session) => void): void {
   onOtherUser = listener;
 }
 
@@ -80,7 +80,7 @@ async function createSession(): Promise<Session> {
   }
   const other = userId !== null && userId !== session.user_id;
   userId = session.user_id;
-  if (other) onOtherUser();
+  if (other) onOtherUser(session);
   return session;
 }
 
@@ -119,13 +119,15 @@ export interface RequestOptions {
   keepalive?: boolean;
 }
 
-/** Renews an expired session once, and repeats the request. */
+/** Renews an expired session once, and repeats the request. As another user it would act on other data: it fails then. */
 export async function request(path: string, options: RequestOptions = {}): Promise<Response> {
+  const asker = userId;
   try {
     return await send(path, options);
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     await openSession();
+    if (asker && asker !== userId) throw error;
     return send(path, options);
   }
 }

@@ -258,8 +258,8 @@ export function listen(): void {
 
   whenSignedOut((ways) => page.set({ phase: "signedOut", ways }));
 
-  whenUserChanges(() => {
-    page.set({ notice: en.page.otherUser });
+  whenUserChanges((session) => {
+    page.set({ session, notice: en.page.otherUser });
     threads.forget();
     void threads.load();
   });
