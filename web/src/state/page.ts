@@ -11,7 +11,7 @@ import { choices } from "./choices";
 import { Conversation } from "./conversation";
 import { NEW_CHAT } from "./drafts";
 import type { Format } from "./export";
-import { answerView, callDetails, editors, richText, type Part } from "./parts";
+import { answerView, callDetails, editors, richText, signIn as signInScreen, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
 import { endOfSignIn, isOtherUser } from "./providers";
 import { setAddress, threadInAddress } from "./route";
@@ -256,7 +256,13 @@ export function listen(): void {
     if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
   });
 
-  whenSignedOut((ways) => page.set({ phase: "signedOut", ways }));
+  whenSignedOut((ways) => {
+    page.set({ phase: "signedOut", ways });
+    // After a deploy, the chunk of the sign-in screen may be gone.
+    signInScreen.load().catch((error) => {
+      page.set({ phase: "failed", problem: { ...problemOf(error, () => window.location.reload()), words: en.page.partFailed } });
+    });
+  });
 
   whenUserChanges((session) => {
     page.set({ session, notice: en.page.otherUser });

@@ -1,0 +1,46 @@
+// The page as a whole: what it shows at the end of a session.
+
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+
+const OUT = () => Response.json({ code: "unauthenticated", detail: "sign in with an API key" }, { status: 401 });
+
+const gone: string[] = [];
+
+beforeEach(async () => {
+  gone.length = 0;
+  const location = { href: "https://chat.example/", search: "", reload: () => gone.push("reload"), assign: (to: string) => gone.push(to) };
+  vi.stubGlobal("window", Object.assign(new EventTarget(), { location }));
+  vi.stubGlobal("document", new EventTarget());
+  vi.stubGlobal("BroadcastChannel", EventTarget);
+  vi.stubGlobal("fetch", async () => OUT());
+  vi.resetModules();
+});
+
+async function opened() {
+  const { listen, page, startPage } = await import("./page");
+  listen();
+  await startPage();
+  return page;
+}
+
+afterEach(() => {
+  vi.doUnmock("../components/SignIn");
+  vi.unstubAllGlobals();
+});
+
+it("asks for a sign-in where the service needs one", async () => {
+  vi.doMock("../components/SignIn", () => ({ SignIn: () => null }));
+  const page = await opened();
+  expect(page.get()).toMatchObject({ phase: "signedOut", problem: null });
+});
+
+it("offers to load the page again where the sign-in screen does not load", async () => {
+  vi.doMock("../components/SignIn", () => {
+    throw new Error("no such chunk");
+  });
+  const page = await opened();
+  await vi.waitFor(() => expect(page.get().phase).toBe("failed"));
+  expect(page.get().problem?.words).toContain("could not be loaded");
+  page.get().problem?.retry?.();
+  expect(gone).toEqual(["reload"]);
+});
