@@ -60,12 +60,12 @@ it("repeats no request as another user", async () => {
   await expect(http.requestJson("/api/threads")).resolves.toEqual({ threads: [] });
 });
 
-it("exchanges a key, and tells whether its user is another one", async () => {
-  answers = [Response.json(session("key:ada")), Response.json(session("key:ada")), Response.json(session("key:bob"))];
+it("exchanges a key, also for a session of another user", async () => {
+  answers = [Response.json(session("key:ada")), Response.json(session("key:bob")), Response.json(session("key:bob"))];
   await http.openSession();
-  await expect(http.exchangeKey("espk_1")).resolves.toBe("same user");
-  await expect(http.exchangeKey("espk_2")).resolves.toBe("other user");
-  expect(requests.slice(1)).toEqual(['POST /api/session {"key":"espk_1"}', 'POST /api/session {"key":"espk_2"}']);
+  await http.exchangeKey("espk_1");
+  await expect(http.openSession()).resolves.toMatchObject({ user_id: "key:bob" });
+  expect(requests.slice(1)).toEqual(['POST /api/session {"key":"espk_1"}', "POST /api/session {}"]);
   // The screen for signing in is there already.
   answers = [OUT()];
   await expect(http.exchangeKey("espk_3")).rejects.toMatchObject({ status: 401 });

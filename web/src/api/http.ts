@@ -84,12 +84,9 @@ async function createSession(): Promise<Session> {
   return session;
 }
 
-/** Exchanges an API key for a session, and tells whether its user differs from the one before. */
-export async function exchangeKey(key: string): Promise<"other user" | "same user"> {
-  const session = await postSession({ key });
-  const other = userId !== null && userId !== session.user_id;
-  userId = session.user_id;
-  return other ? "other user" : "same user";
+/** Exchanges an API key for a session. */
+export async function exchangeKey(key: string): Promise<void> {
+  userId = (await postSession({ key })).user_id;
 }
 
 /** Begins a sign-in at an identity provider, and gives the address there. The browser comes back to the path. */

@@ -23,6 +23,19 @@ async function opened() {
   return page;
 }
 
+it("leaves nothing of a user to another one who signs in after the page was loaded again", async () => {
+  vi.doMock("../components/SignIn", () => ({ SignIn: () => null }));
+  const kept = new Map([["espalier.left", "key:ada"], ["espalier.drafts", '{"new":"Half a thought"}']]);
+  const storage = { getItem: (key: string) => kept.get(key) ?? null, setItem: (key: string, value: string) => kept.set(key, value), clear: () => kept.clear() };
+  vi.stubGlobal("sessionStorage", storage);
+  vi.stubGlobal("localStorage", {});
+  await opened();
+  vi.stubGlobal("fetch", async () => Response.json({ user_id: "key:bob", expires_at: 1, scopes: [] }));
+  const { signIn } = await import("./page");
+  await signIn("espk_bob");
+  expect([gone, kept.size]).toEqual([["/"], 0]);
+});
+
 afterEach(() => {
   vi.doUnmock("../components/SignIn");
   vi.unstubAllGlobals();

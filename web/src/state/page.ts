@@ -99,10 +99,6 @@ export async function startPage(): Promise<void> {
   page.set({ notSignedIn });
   try {
     const session = await openSession();
-    if (isOtherUser(session.user_id)) {
-      leaveNothing();
-      return;
-    }
     // On the sign-in screen, the failure stands beside the button.
     if (notSignedIn !== null) page.set({ notice: notSignedIn });
     begin(session);
@@ -113,6 +109,10 @@ export async function startPage(): Promise<void> {
 }
 
 function begin(session: Session): void {
+  if (isOtherUser(session.user_id)) {
+    leaveNothing();
+    return;
+  }
   page.set({ phase: "ready", session, ways: session.sign_in ?? [], notSignedIn: null });
   void threads.load();
   // A new chat is open already: the person may have written in it while the session was on its way.
@@ -130,10 +130,7 @@ function begin(session: Session): void {
 
 /** Exchanges an API key for a session, and goes on where the page was. The page does not keep the key. */
 export async function signIn(key: string): Promise<void> {
-  if ((await exchangeKey(key)) === "other user") {
-    leaveNothing();
-    return;
-  }
+  await exchangeKey(key);
   let session: Session;
   try {
     // This request has the cookie alone, which the browser may have refused.

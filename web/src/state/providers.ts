@@ -2,8 +2,10 @@
 
 import { en } from "../en";
 
-/** Where the user stands who was here before. It lasts as long as the tab. */
-export const LEFT = "espalier.left";
+/** Where the user stands who was here last. It lasts as long as the tab. */
+const LEFT = "espalier.left";
+/** The same where the browser forbids storage. */
+let here = "";
 /** Where the service tells that a sign-in failed: `/?sign_in=REASON`. */
 const PARAM = "sign_in";
 
@@ -11,15 +13,17 @@ const PARAM = "sign_in";
 export const isVisitor = (userId: string) => !userId.includes(":");
 
 /** Whether another user has signed in than the one who was here: the browser keeps drafts of that one. A visitor who signs in
-    takes the drafts along. */
+    takes the drafts along. From now on this user is the one who was here. */
 export function isOtherUser(userId: string): boolean {
+  let left = here;
+  here = userId;
   try {
-    const left = sessionStorage.getItem(LEFT) ?? "";
-    sessionStorage.removeItem(LEFT);
-    return !isVisitor(left) && left !== userId;
+    left = sessionStorage.getItem(LEFT) ?? left;
+    sessionStorage.setItem(LEFT, userId);
   } catch {
-    return false;
+    // The browser forbids storage: the page still has drafts of that user.
   }
+  return !isVisitor(left) && left !== userId;
 }
 
 /** Why the sign-in failed from which the browser comes, in words; null if it comes from none. The address forgets it. */
