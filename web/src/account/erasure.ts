@@ -2,7 +2,9 @@
 // ends with the beginning.
 
 import { requestJson, wordsFor } from "../api/http";
+import { goTo, page, threads } from "../state/page";
 import { Store } from "../state/store";
+import { tellTabs } from "../state/tabs";
 
 /** The answer of the routes (`src/account/erasure.rs`). */
 interface Progress {
@@ -31,6 +33,11 @@ export async function eraseAll(): Promise<void> {
     return;
   }
   erasing.set({ state: "running", error: null });
+  // The session is over. A request of the page would begin another one, or put the sign-in screen over the progress.
+  page.set({ phase: "starting" });
+  goTo(null);
+  threads.forget();
+  tellTabs({ what: "signed_out" });
   void follow(begun.receipt ?? "");
 }
 
@@ -51,7 +58,11 @@ async function follow(receipt: string): Promise<void> {
 
 /** Forgets what this browser keeps, and begins as somebody new. */
 export function beginAnew(): void {
-  localStorage.clear();
-  sessionStorage.clear();
+  try {
+    localStorage.clear();
+    sessionStorage.clear();
+  } catch {
+    // The browser forbids storage, so it kept nothing.
+  }
   location.assign("/");
 }
