@@ -113,6 +113,19 @@ describe("a definition", () => {
     expect(workflows.desk.get()).toMatchObject({ draft: null, openId: "mine", saved: 2 });
   });
 
+  it("that was changed while it is saved stays as a draft of the next version", async () => {
+    const workflows = await loaded();
+    workflows.write();
+    let saved: (answer: Response) => void = () => {};
+    const plain = answer;
+    answer = (line) => (line.startsWith("PUT") ? new Promise((resolve) => (saved = resolve)) : plain(line));
+    const saving = workflows.save();
+    workflows.change({ text: "{more", id: "another" });
+    saved(Response.json(detail("my-workflow")));
+    expect(await saving).toBe(true);
+    expect(workflows.desk.get()).toMatchObject({ draft: { id: "my-workflow", isNew: false, text: "{more" }, openId: "my-workflow", saved: 1 });
+  });
+
   it("that is wrong for the service is refused at the member that is wrong", async () => {
     const workflows = await loaded();
     await workflows.open("mine");

@@ -99,7 +99,15 @@ export class Workflows {
     try {
       const open = await putWorkflow(draft.id, checked.value);
       this.#reading += 1;
-      this.desk.set({ draft: null, openId: open.workflow_id, open, saved: open.version, problem: null });
+      // What was written meanwhile stays: it is a draft of the next version.
+      const next = { id: open.workflow_id, isNew: false, refused: null };
+      this.desk.set(({ draft: now }) => ({
+        draft: now === draft ? null : now?.begun === draft.begun ? { ...now, ...next } : now,
+        openId: open.workflow_id,
+        open,
+        saved: open.version,
+        problem: null,
+      }));
     } catch (error) {
       return this.#refuse(draft, refusedBy(error, checked.places));
     }
