@@ -75,12 +75,15 @@ export async function queue(browser) {
     await focused(page, "queued-edit");
   });
 
-  await check("the next message is sent when the answer is complete", async () => {
+  await check("the next message is sent when the answer is complete, and an edit that comes too late is in the composer", async () => {
+    await byId(page, "queued-edit").click();
+    await byId(page, "queued-text").fill("Rather this");
     await byId(page, "approval").getByRole("button", { name: "Deny" }).click();
     await byId(page, "message-assistant").filter({ hasText: "Answer c." }).waitFor();
     await settled(page);
     assertEqual(await asked(page), [llm.says("Count"), c], "the questions");
     assertEqual(await byId(page, "queue").count(), 0, "the list");
+    assertEqual(await byId(page, "composer").inputValue(), "Rather this", "the composer");
   });
   await quiet("the queue", notes);
   await context.close();

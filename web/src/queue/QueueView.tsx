@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { focusComposer, focusNext, neighbour } from "../components/focus";
 import { PencilIcon, TrashIcon } from "../components/Icons";
 import { en } from "../en";
+import { restoreDraft } from "../state/drafts";
 import { conversation } from "../state/page";
 import type { MessageQueue, QueuedMessage } from "../wire";
 import { words } from "./en";
@@ -94,21 +95,41 @@ function Waiting({ message, focused, onEdit }: { message: QueuedMessage; focused
   );
 }
 
+/** The words of an edit; null once they are saved or given up. The turn of the message may begin meanwhile, or the person opens
+    another chat: then they go into the draft. */
+function useUnsaved(content: string) {
+  const unsaved = useRef<string | null>(content);
+  useEffect(() => {
+    const { threadId } = conversation.store.get();
+    return () => {
+      const typed = unsaved.current;
+      if (threadId !== null && typed?.trim() && typed !== content) restoreDraft(threadId, typed, []);
+    };
+  }, []);
+  return unsaved;
+}
+
 function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => void }) {
   const [text, setText] = useState(message.content);
   const box = useRef<HTMLTextAreaElement>(null);
+  const unsaved = useUnsaved(message.content);
   useEffect(() => box.current?.focus(), []);
   const complete = text.trim() !== "" || message.attachments.length > 0;
+  const cancel = () => {
+    unsaved.current = null;
+    onDone();
+  };
   const save = () => {
     if (!complete) return;
-    void conversation.queue.edit(message.id, text).then((taken) => taken && onDone());
+    // The editor stays open for words that were typed meanwhile.
+    void conversation.queue.edit(message.id, text).then((taken) => taken && unsaved.current === text && cancel());
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
     if (event.key === "Escape") {
       // The key stops no answer here.
       event.preventDefault();
-      onDone();
+      cancel();
     } else if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
       save();
@@ -129,11 +150,14 @@ function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => voi
         aria-label={words.edit}
         data-testid="queued-text"
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={({ target }) => {
+          unsaved.current = target.value;
+          setText(target.value);
+        }}
         onKeyDown={onKeyDown}
       />
       <div className="queue-acts">
-        <button type="button" className="link-button" onClick={onDone}>
+        <button type="button" className="link-button" onClick={cancel}>
           {en.common.cancel}
         </button>
         <button type="submit" className="link-button" data-testid="queued-save" disabled={!complete}>
