@@ -49,6 +49,18 @@ async function form(browser, options, how) {
     assertEqual(await asked.count(), 1, "the forms");
   });
 
+  await check(`another chat leaves what stands in the form, and Escape in it stops nothing, ${how}`, async () => {
+    await asked.getByLabel("Name on the box").fill("Eve");
+    await page.keyboard.press("Escape");
+    await waits();
+    await page.keyboard.press("Control+Shift+O");
+    await asked.waitFor({ state: "detached" });
+    await page.goBack();
+    await asked.waitFor();
+    assertEqual(await asked.getByLabel("Name on the box").inputValue(), "Eve", "the name");
+    assert(await byId(page, "stop").isVisible(), "the answer goes on");
+  });
+
   await check(`the form stands after a reload, and is filled in by keyboard, ${how}`, async () => {
     await page.reload();
     await asked.getByLabel("count (optional)").focus();

@@ -1,8 +1,10 @@
 // A call that the reader must allow before it runs.
 
+import { useEffect } from "react";
 import { useQuestion } from "../feature";
 import { effectOf, visibly } from "../turn/approval";
 import { turnWords } from "../turn/en";
+import { keepFilled } from "../turn/form";
 import type { Approval } from "../turn/view";
 import type { Decision } from "../wire";
 import { Named } from "./Named";
@@ -12,6 +14,9 @@ import { FormCard } from "./FormCard";
 export function ApprovalCard({ approval }: { approval: Approval }) {
   const { id, name, args, decision, expiresAt } = approval;
   const own = useQuestion(approval);
+  useEffect(() => {
+    if (decision !== null) keepFilled(id, null);
+  }, [decision]);
   if (decision !== null) {
     return (
       <p className="approval-decided" data-testid="approval-decided" data-decision={decision}>

@@ -1,22 +1,21 @@
 // The form that a server asks the reader to fill in, in the middle of a call.
 
-import { useId, useMemo, useState, type FormEvent } from "react";
+import { useEffect, useId, useMemo, useState, type FormEvent } from "react";
 import { conversation } from "../state/page";
 import { visibly } from "../turn/approval";
 import { turnWords } from "../turn/en";
-import { answerOf, questionsOf, type Field } from "../turn/form";
+import { answerOf, filledIn, keepFilled, questionsOf, type Field, type Filled } from "../turn/form";
 import type { Decision, Form } from "../wire";
 import { focusComposer } from "./focus";
 import { TimeLeft } from "./TimeLeft";
 
 const words = turnWords.form;
 
-type Values = Record<string, Field["initial"]>;
-
 export function FormCard({ id, form, expiresAt }: { id: string; form: Form; expiresAt: number }) {
   const questions = useMemo(() => questionsOf(form), [form]);
-  const [values, setValues] = useState<Record<string, Values>>({});
+  const [values, setValues] = useState<Filled>(() => filledIn(id));
   const [busy, setBusy] = useState(false);
+  useEffect(() => keepFilled(id, values), [values]);
   const server = visibly(form.server);
   const send = async (decision: Decision) => {
     setBusy(true);
@@ -33,7 +32,13 @@ export function FormCard({ id, form, expiresAt }: { id: string; form: Form; expi
   return (
     <section className="approval" data-testid="form" aria-label={words.ask(server)}>
       <h3>{words.ask(server)}</h3>
-      <form onSubmit={submitted}>
+      <form
+        onSubmit={submitted}
+        onKeyDown={(event) => {
+          // The same key stops the answer elsewhere.
+          if (event.key === "Escape") event.preventDefault();
+        }}
+      >
         {questions?.map(({ id, message, fields }) => (
           <fieldset key={id} className="form-question">
             <legend dir="auto">{message}</legend>

@@ -1,7 +1,7 @@
 // Issue 22: the forms of servers, as fields and as answers.
 
 import { describe, expect, it } from "vitest";
-import { answerOf, fieldsOf, questionsOf } from "./form";
+import { answerOf, fieldsOf, filledIn, keepFilled, MOST_BEGUN, questionsOf } from "./form";
 
 const schema = {
   type: "object",
@@ -65,4 +65,16 @@ describe("a form", () => {
     expect(questionsOf(form(["a"]))).toBeNull();
     for (const broken of [{}, { properties: 7 }, { properties: { a: 7 }, required: "a" }]) expect(fieldsOf(broken)).toEqual([]);
   });
+});
+
+it("keeps what stands in a form until it is decided, for the latest forms", () => {
+  const values = (name: string) => ({ box: { name } });
+  expect(filledIn("0")).toEqual({});
+  for (let id = 0; id < MOST_BEGUN; id++) keepFilled(`${id}`, values(`of ${id}`));
+  keepFilled("0", values("Ada"));
+  expect([filledIn("0"), filledIn("1")]).toEqual([values("Ada"), values("of 1")]);
+  keepFilled("more", values("Eve"));
+  expect([filledIn("0"), filledIn("1"), filledIn("2")]).toEqual([values("Ada"), {}, values("of 2")]);
+  keepFilled("0", null);
+  expect(filledIn("0")).toEqual({});
 });

@@ -23,6 +23,26 @@ export interface Field {
 
 type Members = Record<string, unknown>;
 
+/** The values of a form, by the ids of its questions and the names of their fields. */
+export type Filled = Readonly<Record<string, Readonly<Record<string, Field["initial"]>>>>;
+
+/** Forms that a person began to fill in, by the ids of their approvals. A card that leaves the screen loses its state. */
+const begun = new Map<string, Filled>();
+/** A chat seldom has more forms that wait. The oldest is forgotten. */
+export const MOST_BEGUN = 20;
+
+export function filledIn(approvalId: string): Filled {
+  return begun.get(approvalId) ?? {};
+}
+
+/** Null: the form is decided. */
+export function keepFilled(approvalId: string, values: Filled | null): void {
+  begun.delete(approvalId);
+  if (values === null) return;
+  begun.set(approvalId, values);
+  for (const oldest of [...begun.keys()].slice(0, -MOST_BEGUN)) begun.delete(oldest);
+}
+
 /** The fields of one question; null where it needs a value that no field gives. */
 export function fieldsOf(schema: Members, order: readonly string[] = []): Field[] | null {
   const required = listOf(schema["required"]);
