@@ -30,6 +30,21 @@ export async function instructions(browser) {
     await shot(page, "instructions");
   });
 
+  await check("a text that is not saved outlasts the settings, and its selection does not close them", async () => {
+    await text.fill("Answer in Frisian.");
+    const [box, dialog] = [await text.boundingBox(), await byId(page, "settings-dialog").boundingBox()];
+    await page.mouse.move(box.x + box.width / 2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(dialog.x / 2, box.y + 20);
+    await page.mouse.up();
+    await text.waitFor();
+    await page.mouse.click(dialog.x / 2, box.y + 20);
+    await text.waitFor({ state: "detached" });
+    await open();
+    assertEqual(await text.inputValue(), "Answer in Frisian.", "the text");
+    await text.fill("Answer in <b>Dutch</b>.");
+  });
+
   await check("a chat begins with them, and a reload shows them", async () => {
     await page.keyboard.press("Escape");
     await llm.script("", [{ text: "Hallo." }]);

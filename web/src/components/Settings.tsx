@@ -15,6 +15,7 @@ import { ApprovalsSetting } from "./ApprovalsSetting";
 import { AuditSetting } from "./AuditSetting";
 import { CloseIcon } from "./Icons";
 import { SessionsSetting } from "./SessionsSetting";
+import { useBackdrop } from "./Side";
 import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
@@ -46,10 +47,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
       data-testid="settings-dialog"
       aria-labelledby="settings-title"
       onClose={onClose}
-      onClick={(event) => {
-        // A click on the backdrop has the dialog itself as its target.
-        if (event.target === dialog.current) onClose();
-      }}
+      {...useBackdrop(onClose)}
     >
       <div className="dialog-box">
         <header className="dialog-head">

@@ -1,6 +1,6 @@
 // A dialog for panels. In a wide window it stands beside the chat; in a narrow one it is modal and lies over the chat.
 
-import { useEffect, useId, useRef, type ReactNode } from "react";
+import { useEffect, useId, useRef, type MouseEvent, type PointerEvent, type ReactNode } from "react";
 import { en } from "../en";
 import { CloseIcon } from "./Icons";
 import "../styles/side.css";
@@ -10,6 +10,20 @@ interface Props {
   testId: string;
   onClose: () => void;
   children: ReactNode;
+}
+
+/** Closes a modal dialog by a click on its backdrop, which has the dialog itself as its target. A press that begins within the
+    dialog selects text, and may end on the backdrop. */
+export function useBackdrop(close: () => void) {
+  const pressed = useRef(false);
+  return {
+    onPointerDown: ({ target, currentTarget }: PointerEvent) => {
+      pressed.current = target === currentTarget;
+    },
+    onClick: ({ target, currentTarget }: MouseEvent) => {
+      if (pressed.current && target === currentTarget && currentTarget.matches(":modal")) close();
+    },
+  };
 }
 
 /** Also in side.css. */
@@ -51,9 +65,7 @@ export function Side({ title, testId, onClose, children }: Props) {
         event.preventDefault();
         dialog.current?.close();
       }}
-      onClick={(event) => {
-        if (event.target === dialog.current && dialog.current.matches(":modal")) onClose();
-      }}
+      {...useBackdrop(onClose)}
     >
       <div className="side-box">
         <header className="side-head">

@@ -1,11 +1,11 @@
 // The form of custom instructions: it reads them when it opens, and writes them when the person saves.
 
-import { useEffect, useId, useState, type FormEvent } from "react";
-import { wordsFor } from "../api/http";
+import { useEffect, useId } from "react";
 import { FormFoot } from "../components/FormFoot";
 import { Problem } from "../components/PagedList";
 import { en } from "../en";
-import { readInstructions, writeInstructions } from "./api";
+import { useStore } from "../state/store";
+import { edit, editing, read, save, type Editing } from "./editing";
 import { words } from "./en";
 
 interface Props {
@@ -17,18 +17,10 @@ interface Props {
 const MAX_BYTES = 20_000;
 
 export function InstructionsForm({ path, note }: Props) {
-  const [stored, setStored] = useState<string | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  const read = () => {
-    setProblem(null);
-    readInstructions(path).then(
-      ({ content }) => setStored(content),
-      (error) => setProblem(wordsFor(error)),
-    );
-  };
-  useEffect(read, [path]);
-  if (problem !== null) return <Problem words={problem} onRetry={read} />;
-  if (stored !== null) return <Form path={path} note={note} stored={stored} />;
+  const now = useStore(editing).byPath[path];
+  useEffect(() => void read(path), [path]);
+  if (now && now.saved !== null) return <Form path={path} note={note} now={now} />;
+  if (now && now.problem !== null) return <Problem words={now.problem} onRetry={() => void read(path)} />;
   return (
     <p className="side-note" role="status">
       {en.common.loading}
@@ -36,39 +28,24 @@ export function InstructionsForm({ path, note }: Props) {
   );
 }
 
-function Form({ path, note, stored }: Props & { stored: string }) {
-  const [saved, setSaved] = useState(stored);
-  const [text, setText] = useState(stored);
-  const [state, setState] = useState<"edited" | "saving" | "saved">("edited");
-  const [problem, setProblem] = useState<string | null>(null);
+function Form({ path, note, now: { saved, text, state, problem } }: Props & { now: Editing }) {
   const noteId = useId();
   const bytes = new TextEncoder().encode(text.trim()).length;
   const why = bytes > MAX_BYTES ? words.tooLong(bytes, MAX_BYTES) : problem;
   const canSave = bytes <= MAX_BYTES && text.trim() !== saved;
-  const edit = (text: string) => {
-    setText(text);
-    setState("edited");
-    setProblem(null);
-  };
-  const save = async (event: FormEvent) => {
-    event.preventDefault();
-    if (!canSave || state === "saving") return;
-    setState("saving");
-    try {
-      await writeInstructions(path, text);
-      setSaved(text.trim());
-      setState("saved");
-    } catch (error) {
-      setProblem(wordsFor(error));
-      setState("edited");
-    }
-  };
   return (
-    <form className="form" data-testid="instructions" onSubmit={save}>
+    <form
+      className="form"
+      data-testid="instructions"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (canSave) void save(path);
+      }}
+    >
       <p id={noteId} className="side-note">
         {note}
       </p>
-      <Text noteId={noteId} text={text} edit={edit} />
+      <Text noteId={noteId} text={text} edit={(text) => edit(path, text)} />
       <FormFoot problem={why} save={words.save} canSave={canSave} testId="instructions-save">
         <span role="status">{state === "saved" ? words.saved : ""}</span>
       </FormFoot>
