@@ -37,6 +37,21 @@ describe("asking again", () => {
   });
 });
 
+it("a refused message of a button leaves the draft alone, and is tried again without it", async () => {
+  service.answer = ({ body }) => finished(body["turn_id"]!);
+  const { conversation, send } = opened();
+  const thread = (await send("Hi")).threadId!;
+  drafts.set({ [thread]: "Half a" });
+  service.answer = () => problem(429, "rate_limited", "Too many.");
+  await send("Continue.", null, [], false);
+  expect(drafts.get()[thread]).toBe("Half a");
+  service.answer = ({ body }) => finished(body["turn_id"]!);
+  conversation.store.get().problem?.retry?.();
+  await vi.runAllTimersAsync();
+  expect(service.requests.map(({ body }) => body["content"])).toEqual(["Hi", "Continue.", "Continue."]);
+  expect(drafts.get()[thread]).toBe("Half a");
+});
+
 // Issue 19, 4
 describe("continuing a turn that a limit ended", () => {
   const limited = ({ body }: { body: Record<string, string> }) => {

@@ -120,7 +120,7 @@ export class Conversation {
     const request = this.#requestFor(threadId, contentOf(words, media), replaced, instead?.answer);
     const { signal } = this.#visit;
     if (draft) clearDraft(threadId ?? NEW_CHAT);
-    const outgoing = { words, media, instead };
+    const outgoing = { words, media, instead, draft };
     if (running) return this.#meanwhile.enqueue(request, outgoing);
     if (threadId === null) for (const choice of choices()) choice.takeAlong(request.thread_id);
     await this.#start(threadId, request, outgoing, () => startTurn(request, signal));
@@ -133,7 +133,7 @@ export class Conversation {
     const from = exchanges.find((exchange) => exchange.turnId === turnId)?.answer ?? null;
     const request = this.#unsure?.continue === turnId ? this.#unsure : continuationOf(threadId, turnId, from);
     const { signal } = this.#visit;
-    const outgoing = { words: en.answer.continued, media: [], instead: null, continued: turnId };
+    const outgoing = { words: en.answer.continued, media: [], instead: null, draft: false, continued: turnId };
     await this.#start(threadId, request, outgoing, () => startTurn(request, signal));
   }
 
@@ -143,7 +143,7 @@ export class Conversation {
     if (!threadId || !running?.begun || (words.trim() === "" && media.length === 0)) return;
     const request = this.#requestFor(threadId, contentOf(words, media), null);
     clearDraft(threadId);
-    await this.#meanwhile.sendNow(request, { words, media, instead: null });
+    await this.#meanwhile.sendNow(request, { words, media, instead: null, draft: true });
   }
 
   async #start(threadId: string | null, request: TurnRequest, outgoing: Outgoing, start: () => Promise<Response>): Promise<void> {
@@ -359,7 +359,7 @@ export class Conversation {
 
   /** The service refused the message, or the connection is lost for good. The typed words go back to the draft. */
   #unsend(threadId: string | null, request: TurnRequest, outgoing: Outgoing, left: readonly Exchange[], error: unknown): void {
-    const { words, media, instead, continued } = outgoing;
+    const { words, media, instead, draft, continued } = outgoing;
     if (this.store.get().running?.begun) {
       // The service refused to go on: the chat was deleted, or its session is over.
       this.store.set({ running: null, problem: problemOf(error) });
@@ -369,28 +369,27 @@ export class Conversation {
     // The deployment no longer offers this model: the next attempt leaves the choice to the service.
     if (error instanceof Refusal && error.field === "model") setModel(null);
     if (error instanceof Refusal) for (const feature of features()) feature.refused?.(threadId ?? NEW_CHAT, error);
-    if (words !== instead?.question && !continued) restoreDraft(threadId ?? NEW_CHAT, words, media);
+    const problem = problemOf(error, () => void this.#resend(outgoing));
+    // The words of a button stay out of the draft where they can be tried again.
+    if (instead ? words !== instead.question : draft || !(continued || problem.retry)) restoreDraft(threadId ?? NEW_CHAT, words, media);
     this.store.set((state) => ({
       threadId,
       running: null,
-      problem: problemOf(error, () => void this.#resend(outgoing)),
-      exchanges: [
-        ...state.exchanges.filter((exchange) => exchange.turnId !== request.turn_id),
-        ...left,
-      ],
+      problem,
+      exchanges: [...state.exchanges.filter(({ turnId }) => turnId !== request.turn_id), ...left],
     }));
     // Another tab started a turn here: show it, and say why this message has to wait.
     if (threadId !== null && error instanceof Refusal && error.code === "turn_in_progress") {
-      void this.#load(threadId, problemOf(error));
+      void this.#load(threadId, problem);
     }
   }
 
-  /** Sends an unsent message again, as the draft has it now. */
-  async #resend({ words, media, instead, continued }: Outgoing): Promise<void> {
+  /** Sends an unsent message again. One of the composer is sent as the draft has it now. */
+  async #resend({ words, media, instead, draft, continued }: Outgoing): Promise<void> {
     if (continued) return this.goOn({ turnId: continued });
-    if (instead) return this.send(words, instead, media);
-    const draft = draftOf(this.store.get().threadId ?? NEW_CHAT);
-    await this.send(withFiles(draft.text, draft.files), null, draft.media);
+    if (!draft) return this.send(words, instead, media, draft);
+    const now = draftOf(this.store.get().threadId ?? NEW_CHAT);
+    await this.send(withFiles(now.text, now.files), null, now.media);
   }
 
   #setRunning(change: Partial<Running>, signal = this.#visit.signal): void {

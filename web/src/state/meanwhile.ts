@@ -15,6 +15,8 @@ export interface Outgoing {
   media: readonly Medium[];
   /** The exchange beside which it begins a version. */
   instead: Exchange | null;
+  /** It was written in the composer. */
+  draft: boolean;
   /** The turn that it continues; it is no message then. */
   continued?: string;
 }
