@@ -37,7 +37,7 @@ export const workflows: Feature = {
   name: "workflows",
   toolLabels: words.running,
   choice,
-  request: requestPart,
+  request: (chat, from) => ({ ...view.now()?.without(chat), ...requestPart(chat, from) }),
   refused: (chat, { code }) => {
     if (code === "workflow_not_found") choice.clear(chat);
   },

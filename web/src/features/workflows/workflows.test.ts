@@ -242,6 +242,25 @@ describe("the choice for a chat", () => {
     expect(choice.of(NEW_CHAT)).toBeUndefined();
   });
 
+  it("leaves out an agent and a mode while the service carries out a session of the chat", async () => {
+    const session = { session_id: "s", status: "waiting", mode: "service", step: 0, steps: [{ id: "a", title: "A" }], notes: [] };
+    const known = (change: object) => kept.set({ threadId: "T", session: { ...session, ...change } as never, seq: 9 });
+    const plain = { agent: "sour", mode_profile: "swarm" };
+    known({});
+    await feature.prepare?.([]);
+    conversation.store.set({ threadId: "T" });
+    expect([sent("T"), sent("T", played(done)), sent("U")]).toEqual([{}, {}, plain]);
+    known({ mode: "external" });
+    expect(sent("T")).toEqual(plain);
+    known({ status: "complete" });
+    expect(sent("T")).toEqual(plain);
+    // The session began after the chat was read.
+    kept.set({ threadId: "T", session: null, seq: 0 });
+    conversation.store.set({ exchanges: [exchange(played(update("waiting", 1), done))] });
+    expect(sent("T")).toEqual({});
+    conversation.store.set({ threadId: null, exchanges: [] });
+  });
+
   it("is not asked where a turn goes on or is asked again", () => {
     const plain = { agent: "sour", mode_profile: "swarm" };
     choice.choose("T", { id: "other", name: "Other" });

@@ -24,6 +24,14 @@ export function waiting(turns: Turns): Waiting | null {
   return { turnId: last.turnId, status, announcement: words.waitsWords };
 }
 
+/** What the messages of this chat leave out: the service refuses an agent and a mode while it carries out a session. */
+export function without(chat: string): object {
+  const { threadId, exchanges } = conversation.store.get();
+  const open = chat === threadId ? openIn(exchanges) : null;
+  // JSON leaves undefined members out.
+  return open && !open.byClient ? { agent: undefined, mode_profile: undefined } : {};
+}
+
 /** The service replaces no message while a session is open. A turn that worked on a session has a part of its course. */
 export function holds(turn: TurnView | null, turns: Turns): boolean {
   const worked = turn !== null && (newsOf(turn) !== null || callsIn(turn).some(({ name }) => CALLS.has(name)));

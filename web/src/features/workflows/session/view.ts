@@ -4,5 +4,5 @@ export { cardOf } from "./cards";
 export { Chip } from "./Chip";
 export { Docked } from "./Docked";
 export { textOf } from "./export";
-export { holds, waiting } from "./open";
+export { holds, waiting, without } from "./open";
 export { questionOf } from "./question";
