@@ -2,6 +2,14 @@
 
 import { assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, visit } from "../harness.mjs";
 
+/** Opens the box for the name of the newest chat. */
+async function openName(page) {
+  const item = byId(page, "thread-item").first();
+  await item.hover();
+  await byId(item, "thread-menu").click();
+  await byId(page, "thread-rename").click();
+}
+
 export async function tabs(browser) {
   const llm = fakeLlm();
   await llm.script("one", [{ text: "Here I am." }]);
@@ -33,14 +41,23 @@ export async function tabs(browser) {
   });
 
   await check("the other tab shows a new name at once", async () => {
-    const item = byId(page, "thread-item").first();
-    await item.hover();
-    await byId(item, "thread-menu").click();
-    await byId(page, "thread-rename").click();
+    await openName(page);
     await byId(page, "thread-name").fill("The answer");
     await page.keyboard.press("Enter");
     await byId(other, "thread-item").filter({ hasText: "The answer" }).waitFor();
     await other.locator(".top-title", { hasText: "The answer" }).waitFor();
+  });
+
+  await check("a name that nobody changed takes no later title away", async () => {
+    await openName(other);
+    await byId(other, "thread-name").waitFor();
+    await openName(page);
+    await byId(page, "thread-name").fill("A later title");
+    await page.keyboard.press("Enter");
+    await other.locator(".top-title", { hasText: "A later title" }).waitFor();
+    await byId(other, "composer").click();
+    await byId(other, "thread-item").filter({ hasText: "A later title" }).waitFor();
+    await other.locator(".top-title", { hasText: "A later title" }).waitFor();
   });
 
   await check("the page shows that it is offline, and recovers by itself", async () => {

@@ -8,7 +8,10 @@ const TITLE_CHARS = 200;
 
 /** `onDone` gets null to keep the old name. */
 export function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
-  const [name, setName] = useState(title);
+  // Another title may come meanwhile.
+  const [first] = useState(title);
+  const [name, setName] = useState(first);
+  const done = () => onDone(name === first ? null : name);
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => {
     box.current?.focus();
@@ -24,10 +27,10 @@ export function Naming({ title, onDone }: { title: string; onDone: (name: string
       maxLength={TITLE_CHARS}
       value={name}
       onChange={(event) => setName(event.target.value)}
-      onBlur={() => onDone(name)}
+      onBlur={done}
       onKeyDown={(event) => {
         if (event.nativeEvent.isComposing) return;
-        if (event.key === "Enter") onDone(name);
+        if (event.key === "Enter") done();
         if (event.key === "Escape") {
           event.stopPropagation();
           onDone(null);

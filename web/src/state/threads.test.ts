@@ -69,6 +69,28 @@ it("restores a name if the service refuses the new one", async () => {
   expect(threads.store.get().problem).toBe("Too long.");
 });
 
+it("restores the name of a chat that the search alone has found", async () => {
+  const { threads } = await loaded();
+  threads.store.set({ found: [thread("old", 0)] });
+  answer = () => Response.json({ detail: "Too long." }, { status: 400 });
+  await threads.rename("old", "New");
+  expect(threads.store.get().found?.[0]?.title).toBe("Title old");
+});
+
+it("reads the list again that was requested before a rename", async () => {
+  const { threads } = await loaded();
+  const late: ((response: Response) => void)[] = [];
+  answer = (_, method) => (method === "PATCH" ? Response.json({ ...thread("a", 2), title: "New" }) : new Promise<Response>((resolve) => late.push(resolve)));
+  const loading = threads.load();
+  await threads.rename("a", "New");
+  late[0]!(Response.json({ threads: [thread("a", 2)], next_cursor: null }));
+  await vi.waitFor(() => expect(late.length).toBe(2));
+  expect(threads.store.get().threads[0]?.title).toBe("New");
+  late[1]!(Response.json({ threads: [{ ...thread("a", 2), title: "New" }], next_cursor: null }));
+  await loading;
+  expect(threads.store.get().threads[0]?.title).toBe("New");
+});
+
 it("searches once for fast typing, and drops late answers", async () => {
   const { threads } = await loaded();
   threads.look("p");

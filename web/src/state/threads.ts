@@ -39,17 +39,17 @@ export class Threads {
   readonly #fresh = new Map<string, ThreadSummary>();
   /** Chats that were deleted here. The index may still have them for a moment. */
   readonly #deleted = new Set<string>();
-  /** Counts the pins that were changed here: a list that was requested before does not have them. */
-  #pins = 0;
+  /** Counts the pins and titles that were changed here: a list that was requested before does not have them. */
+  #changes = 0;
   #leavingTimer: ReturnType<typeof setTimeout> | null = null;
   #search = new AbortController();
   #searchTimer: ReturnType<typeof setTimeout> | null = null;
 
   async load(): Promise<void> {
-    const pins = this.#pins;
+    const changes = this.#changes;
     try {
       const page = await listThreads(null);
-      if (pins !== this.#pins) return await this.load();
+      if (changes !== this.#changes) return await this.load();
       this.store.set((state) => {
         const first = this.#merge(page.threads);
         const last = first.at(-1);
@@ -122,27 +122,28 @@ export class Threads {
 
   /** Pins a chat above the others at once, or takes its pin away, and undoes it if the service refuses. */
   async pin({ id, pinned_at: before = null }: ThreadSummary): Promise<void> {
-    this.#repin(id, before ? null : Date.now());
+    this.#change(id, { pinned_at: before ? null : Date.now() });
     try {
       await pinThread(id, !before);
       tellTabs({ what: "renamed", threadId: id });
     } catch (error) {
-      this.#repin(id, before);
+      this.#change(id, { pinned_at: before });
       this.store.set({ problem: wordsFor(error) });
     }
   }
 
   /** Shows the new title at once, and the old one again if the service refuses. */
   async rename(id: string, title: string): Promise<void> {
-    const before = this.store.get().threads.find((thread) => thread.id === id)?.title;
+    const before = this.find(id)?.title;
     const words = title.trim();
     if (words === "" || words === before) return;
-    this.#retitle(id, words);
+    this.#change(id, { title: words });
     try {
-      this.#retitle(id, (await renameThread(id, words)).title);
+      const { title } = await renameThread(id, words);
+      this.#change(id, { title });
       tellTabs({ what: "renamed", threadId: id });
     } catch (error) {
-      if (before !== undefined) this.#retitle(id, before);
+      if (before !== undefined) this.#change(id, { title: before });
       this.store.set({ problem: wordsFor(error) });
     }
   }
@@ -218,18 +219,9 @@ export class Threads {
     return { threads: state.threads.filter(stays), found: state.found?.filter(stays) ?? null };
   }
 
-  #retitle(id: string, title: string): void {
-    const change = (thread: ThreadSummary) => (thread.id === id ? { ...thread, title } : thread);
-    this.store.set((state) => ({
-      threads: state.threads.map(change),
-      found: state.found?.map(change) ?? null,
-      problem: null,
-    }));
-  }
-
-  #repin(id: string, pinned_at: number | null): void {
-    this.#pins += 1;
-    const change = (thread: ThreadSummary) => (thread.id === id ? { ...thread, pinned_at } : thread);
+  #change(id: string, part: Partial<ThreadSummary>): void {
+    this.#changes += 1;
+    const change = (thread: ThreadSummary) => (thread.id === id ? { ...thread, ...part } : thread);
     this.store.set((state) => ({
       threads: state.threads.map(change).sort(inOrder),
       found: state.found?.map(change).sort(inOrder) ?? null,
