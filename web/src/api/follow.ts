@@ -79,7 +79,7 @@ export async function followTurn(line: Line): Promise<Ending> {
 }
 
 /** A refusal that concerns the moment and not the turn. */
-function passes(refusal: Refusal): boolean {
+export function passes(refusal: Refusal): boolean {
   return refusal.status === 429 || refusal.status >= 500;
 }
 

@@ -85,6 +85,24 @@ it("a message waits while a turn runs, and its turn is followed when it begins",
   expect(conversation.queue.store.get().messages).toEqual([]);
 });
 
+it("the next turn is followed also where the service has no answer at first", async () => {
+  const { conversation, state, end, opening } = await running();
+  await conversation.send("Next");
+  const turnId = conversation.queue.store.get().messages[0]!.id;
+  Object.assign(state, { turn: turnId, lastSeq: 2, stored: [{ id: "q", turn_id: turnId, role: "user", content: "Next", created_at: 1 }] });
+  state.queue.messages = [];
+  const given = service.answer;
+  let refused = 0;
+  service.answer = (request) => (request.url.endsWith("/stream") && refused++ === 0 ? problem(503, "turn_on_hold", "later") : given(request));
+  end();
+  await vi.advanceTimersByTimeAsync(2_100);
+  state.turn = null;
+  await vi.advanceTimersByTimeAsync(100);
+  await opening;
+  expect(refused).toBeGreaterThan(1);
+  expect(conversation.store.get().exchanges.at(-1)).toMatchObject({ turnId, question: "Next" });
+});
+
 it("a message that is sent now supersedes, and is shown when the turn has ended", async () => {
   const { conversation, state, end } = await running();
   const given = service.answer;

@@ -1,5 +1,6 @@
 // The messages that the person sends while a turn runs, and the turn that follows it.
 
+import { passes } from "../api/follow";
 import { isAbort, Refusal, retryAfterMs } from "../api/http";
 import { readOn, startTurn, type TurnRequest } from "../api/threads";
 import type { Queue } from "../queue/queue";
@@ -120,8 +121,8 @@ export class Meanwhile {
         await this.queue.read();
         await pause(retryAfterMs(answer) ?? BETWEEN_MS, signal);
       } catch (error) {
-        if (signal.aborted || isAbort(error) || error instanceof Refusal) return;
-        await pause(BETWEEN_MS, signal);
+        if (signal.aborted || isAbort(error) || (error instanceof Refusal && !passes(error))) return;
+        await pause((error as Partial<Refusal>).retryAfterMs ?? BETWEEN_MS, signal);
       }
     }
   }

@@ -1,5 +1,6 @@
 // Why an act of the person failed, and whether, and from when on, it can be tried again.
 
+import { passes } from "../api/follow";
 import { Refusal, Unreachable, wordsFor } from "../api/http";
 
 export interface Problem {
@@ -19,12 +20,7 @@ export function problemOf(error: unknown, retry: (() => void) | null = null): Pr
   return {
     words: wordsFor(error),
     lost: error instanceof Unreachable,
-    retry: passes(error) ? retry : null,
+    retry: !(error instanceof Refusal) || passes(error) || error.code === "turn_in_progress" ? retry : null,
     retryAt: wait === null ? null : Date.now() + wait,
   };
-}
-
-function passes(error: unknown): boolean {
-  if (!(error instanceof Refusal)) return true;
-  return error.status === 429 || error.status >= 500 || error.code === "turn_in_progress";
 }
