@@ -1,6 +1,6 @@
 // Every text of the core of the page, in English, a section for each part of the page. The words of an answer's calls stand
-// in `turn/en.ts`, those of the settings in `settings/en.ts`. A feature has its own `en.ts`. A text with a value is a
-// function of it. `words.test.ts` fails when a file of another name holds a text.
+// in `turn/en.ts`, those of the settings in `settings/en.ts`, those of the sign-in screen in `signIn/en.ts`. A feature has
+// its own `en.ts`. A text with a value is a function of it. `words.test.ts` fails when a file of another name holds a text.
 
 import { count } from "./count";
 
@@ -98,21 +98,10 @@ const errors = {
 };
 
 const signIn = {
-  title: "Sign in",
-  windowTitle: "Sign in · Espalier",
-  ended: "Your session has ended. Sign in again to continue. Your draft is kept.",
-  needed: "This service needs an API key. Its operator can give you one.",
-  key: "API key",
-  blank: "Enter an API key.",
-  wrong: "This API key is not valid. It may be mistyped, revoked or expired.",
-  submit: "Sign in",
-  busy: "Signing in…",
   signedIn: "Signed in: ",
   keyTitle: (name: string, prefix: string) => `${name} (API key espk_${prefix}_…)`,
   signOut: "Sign out",
   at: (provider: string) => `Sign in with ${provider}`,
-  or: "Or use an API key.",
-  choose: "Choose how to sign in.",
   failed: "The sign-in failed. Try again, or tell the operator of this service.",
   /** By the `sign_in` of the address; any other has failed. */
   reasons: {

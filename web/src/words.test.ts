@@ -22,8 +22,8 @@ const CODE: ReadonlySet<string> = new Set([
   "Enter", "Escape", "ArrowUp", "ArrowDown", "Home", "End", "Tab",
   // Names of errors.
   "Refusal", "Unreachable", "AbortError",
-  // Values of types, and places of a panel (feature.ts).
-  "other user", "same user", "top bar",
+  // Places of a panel (feature.ts).
+  "top bar",
   // Selectors.
   "input, textarea", ":popover-open, dialog:modal",
   // The form of an attached file within a message (turn/attachments.ts).

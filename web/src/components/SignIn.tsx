@@ -4,7 +4,7 @@
 
 import { useEffect, useRef, useState, type FormEvent, type RefObject } from "react";
 import { Refusal, wordsFor } from "../api/http";
-import { en } from "../en";
+import { words } from "../signIn/en";
 import { page, signIn } from "../state/page";
 import { useStore } from "../state/store";
 import { Logo } from "./Logo";
@@ -15,10 +15,10 @@ export function SignIn({ ended }: { ended: boolean }) {
   const field = useRef<HTMLInputElement>(null);
   const { ways, notSignedIn } = useStore(page);
   const { problem, busy, submit } = useSigningIn(field);
-  const needed = ways.length > 0 ? en.signIn.choose : en.signIn.needed;
+  const needed = ways.length > 0 ? words.choose : words.needed;
   useEffect(() => {
     const before = document.title;
-    document.title = en.signIn.windowTitle;
+    document.title = words.windowTitle;
     field.current?.focus();
     return () => {
       document.title = before;
@@ -28,20 +28,20 @@ export function SignIn({ ended }: { ended: boolean }) {
   return (
     <main className="unavailable" data-testid="sign-in">
       <Logo className="logo empty-logo" />
-      <h1>{en.signIn.title}</h1>
+      <h1>{words.title}</h1>
       <p id="sign-in-why">
-        {ended ? en.signIn.ended : needed}
+        {ended ? words.ended : needed}
       </p>
       {ways.length > 0 && (
         <>
           <div className="sign-in">
             <ProviderButtons ways={ways} className="primary-button" problem={notSignedIn} />
           </div>
-          <p>{en.signIn.or}</p>
+          <p>{words.or}</p>
         </>
       )}
       <form className="sign-in" onSubmit={(event) => void submit(event)}>
-        <label htmlFor="sign-in-key">{en.signIn.key}</label>
+        <label htmlFor="sign-in-key">{words.key}</label>
         <input
           ref={field}
           id="sign-in-key"
@@ -57,7 +57,7 @@ export function SignIn({ ended }: { ended: boolean }) {
           {problem}
         </p>
         <button type="submit" className="primary-button" data-testid="sign-in-submit" aria-disabled={busy}>
-          {busy ? en.signIn.busy : en.signIn.submit}
+          {busy ? words.busy : words.submit}
         </button>
       </form>
     </main>
@@ -67,8 +67,8 @@ export function SignIn({ ended }: { ended: boolean }) {
 function useSigningIn(field: RefObject<HTMLInputElement | null>) {
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
-  const refuse = (words: string) => {
-    setProblem(words);
+  const refuse = (why: string) => {
+    setProblem(why);
     field.current?.focus();
   };
   const submit = async (event: FormEvent) => {
@@ -76,7 +76,7 @@ function useSigningIn(field: RefObject<HTMLInputElement | null>) {
     const key = field.current?.value.trim() ?? "";
     if (busy) return;
     if (key === "") {
-      refuse(en.signIn.blank);
+      refuse(words.blank);
       return;
     }
     setBusy(true);
@@ -84,7 +84,7 @@ function useSigningIn(field: RefObject<HTMLInputElement | null>) {
     try {
       await signIn(key);
     } catch (error) {
-      refuse(error instanceof Refusal && error.status === 401 ? en.signIn.wrong : wordsFor(error));
+      refuse(error instanceof Refusal && error.status === 401 ? words.wrong : wordsFor(error));
     } finally {
       setBusy(false);
     }
