@@ -50,7 +50,7 @@ function Session({ session, threadId, isRunning }: SessionProps) {
   const { name, status, step, steps } = session;
   const isLate = isOver(session);
   const [open, setOpen] = useOpen(SESSION, session.id, !isLate && window.matchMedia(ROOMY).matches);
-  const { problem } = useStore(sessions.desk);
+  const refused = useStore(sessions.desk);
   const bodyId = useId();
   const body = useRef<HTMLDivElement>(null);
   // The step at which the session stands is in sight, also in a long list.
@@ -83,7 +83,7 @@ function Session({ session, threadId, isRunning }: SessionProps) {
           </button>
         )}
       </div>
-      <Problem words={problem} />
+      <Problem words={refused.threadId === threadId ? refused.problem : null} />
       <Foot session={session} threadId={threadId} isRunning={isRunning} />
       {open && (
         <div id={bodyId} ref={body} className="workflow-body" tabIndex={0}>

@@ -13,7 +13,8 @@ export const hidden = new PerChat<string>("espalier.workflows.hidden", (id) => i
 hidden.load();
 
 export class Sessions {
-  readonly desk = new Store<{ problem: string | null }>({ problem: null });
+  /** Why the session of this chat was not ended. */
+  readonly desk = new Store<{ threadId: string | null; problem: string | null }>({ threadId: null, problem: null });
   readonly #readings = new OneByOne();
   /** A reading that has not begun has all news so far. */
   #waits = false;
@@ -39,9 +40,9 @@ export class Sessions {
   async end(threadId: string): Promise<void> {
     try {
       await request(`/api/threads/${threadId}/workflow-session`, { method: "DELETE" });
-      this.desk.set({ problem: null });
+      this.desk.set({ threadId, problem: null });
     } catch (error) {
-      this.desk.set({ problem: wordsFor(error) });
+      this.desk.set({ threadId, problem: wordsFor(error) });
     }
     await this.renew(threadId);
     // The chat's own status and buttons go by the session too.
