@@ -1,7 +1,7 @@
 // The download of all data of this person. The service gives it in pages; the cursor of the last page is kept, so a
 // download that broke off goes on there.
 
-import { isAbort, request, wordsFor } from "../api/http";
+import { isAbort, request, Unreachable, wordsFor } from "../api/http";
 import { saveBlob } from "../state/save";
 import { Store } from "../state/store";
 
@@ -31,7 +31,8 @@ export async function downloadAll(): Promise<void> {
   try {
     for (let more = true; more;) {
       const response = await request(`/api/me/export?cursor=${encodeURIComponent(cursor)}`, { signal });
-      const page = await response.text();
+      // Where the line breaks off, the rest of the page comes with the next attempt.
+      const page = await response.text().catch(() => Promise.reject(new Unreachable()));
       if (signal.aborted) return;
       more = take(page);
     }
