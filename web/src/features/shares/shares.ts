@@ -1,6 +1,6 @@
 // The share links of this person, and the one that was made last.
 
-import { wordsFor } from "../../api/http";
+import { Unreachable, wordsFor } from "../../api/http";
 import { Paged } from "../../state/paged";
 import { Store } from "../../state/store";
 import type { NewShare, ShareSummary } from "../../wire.generated";
@@ -28,6 +28,8 @@ export async function share(threadId: string, chosen: NewShare): Promise<void> {
     making.set({ busy: false, made: { id: summary.id, threadId, link } });
   } catch (error) {
     making.set({ busy: false, problem: wordsFor(error) });
+    // The service may have made a link.
+    if (error instanceof Unreachable) void shares.load();
   }
 }
 
