@@ -92,6 +92,16 @@ export async function demo(browser) {
     await answer.filter({ hasText: "as flat as a picture" }).waitFor();
   });
 
+  await check("an example leaves the text in the composer of a new chat", async () => {
+    await byId(page, "new-chat").click();
+    await byId(page, "composer").fill("Half a question");
+    await page.locator(".example").first().click();
+    await settled(page);
+    await byId(page, "new-chat").click();
+    assertEqual(await byId(page, "composer").inputValue(), "Half a question", "the draft");
+    await byId(page, "composer").fill("");
+  });
+
   // N-006 N-110
   await check("the requests carry no mode and no tools", async () => {
     assert(notes.chats.length >= 2, "no chats were seen");

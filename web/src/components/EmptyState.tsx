@@ -5,7 +5,8 @@ import { focusComposer } from "./focus";
 import { Logo } from "./Logo";
 
 function ask(prompt: string): void {
-  void conversation.send(prompt);
+  // The composer of a new chat keeps the reader's text.
+  void conversation.send(prompt, null, [], false);
   focusComposer();
 }
 
