@@ -3,6 +3,9 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { served } from "../api/served.fixture";
 
+// Each test loads the whole page anew.
+vi.setConfig({ testTimeout: 30_000 });
+
 const heard: unknown[] = [];
 const gone: string[] = [];
 

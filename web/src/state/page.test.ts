@@ -2,6 +2,9 @@
 
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 
+// Each test loads the whole page anew.
+vi.setConfig({ testTimeout: 30_000 });
+
 const OUT = () => Response.json({ code: "unauthenticated", detail: "sign in with an API key" }, { status: 401 });
 
 const gone: string[] = [];
@@ -52,7 +55,7 @@ it("offers to load the page again where the sign-in screen does not load", async
     throw new Error("no such chunk");
   });
   const page = await opened();
-  await vi.waitFor(() => expect(page.get().phase).toBe("failed"));
+  await vi.waitFor(() => expect(page.get().phase).toBe("failed"), { timeout: 20_000 });
   expect(page.get().problem?.words).toContain("could not be loaded");
   page.get().problem?.retry?.();
   expect(gone).toEqual(["reload"]);
