@@ -1,12 +1,12 @@
-//! Titles: what counts as one, the bounds of the call, its refusals, and kills at each step. Issue 23, 9.
+//! Titles: the bounds of the call, its refusals, and kills at each step. Issue 23, 9.
+
+mod replies;
 
 use std::rc::Rc;
 
 use futures::executor::block_on;
-use proptest::prelude::{any, proptest};
 
 use super::in_memory::{BEFORE, Item, USAGE, World, ended, failed, said};
-use super::reply::{MAX_CHARS, title};
 use super::{Call, Exchange, House, TitleError, Verdict, is_on, make};
 use engine::budget::Amount;
 use engine::journal::CallRecord;
@@ -44,67 +44,6 @@ fn the_variable_is_off_unless_it_is_on() {
     assert_eq!(read(Some(" on ")), Ok(true));
     for wrong in ["yes", "On", "1", "true"] {
         assert!(read(Some(wrong)).unwrap_err().contains("TITLES"), "{wrong}");
-    }
-}
-
-#[test]
-fn a_title_is_one_line_of_plain_text() {
-    for (reply, expected) in [
-        ("<title>Pear pruning</title>", "Pear pruning"),
-        ("\n <title> Pear\n\tpruning </title> \n", "Pear pruning"),
-        ("<title>\"Pear pruning.\"</title>", "Pear pruning"),
-        ("<title>„Birnen schneiden“</title>", "Birnen schneiden"),
-        ("<title>«Taille du poirier»</title>", "Taille du poirier"),
-        ("<title>## Pear **pruning**</title>", "Pear pruning"),
-        ("<title>- *Pear pruning*</title>", "Pear pruning"),
-        ("<title>> `Pear` pruning</title>", "Pear pruning"),
-        ("<title>_\"Pear\u{202e} pruning\"_</title>", "Pear pruning"),
-        ("<title>Pear\u{0}\u{7}\u{9b}pruning\u{200b}</title>", "Pear pruning"),
-        ("<title>C# and snake_case</title>", "C# and snake_case"),
-        ("<title>#hashtags in 2026</title>", "#hashtags in 2026"),
-        ("<title>Wait for it...</title>", "Wait for it..."),
-        ("<title>The dog's \"tail\"</title>", "The dog's \"tail\""),
-        ("<title>梨の剪定</title>", "梨の剪定"),
-    ] {
-        assert_eq!(title(reply).as_deref(), Some(expected), "{reply}");
-    }
-    for none in [
-        "",
-        "Pear pruning",
-        "I am sorry, I cannot help with that.",
-        "Here it is: <title>Pear pruning</title>",
-        "<title>Pear pruning</title> Anything else?",
-        "<title></title>",
-        "<title> \u{200b} </title>",
-        "<title>**</title>",
-        "<title>...</title>",
-        "<title>\"\"</title>",
-        "<title>Pears",
-        "<title>One</title><title>Two</title>",
-        "<title><b>Pears</b></title>",
-        "<title>[Pears](https://pears.example)</title>",
-        "<title>Pears: https://pears.example</title>",
-    ] {
-        assert_eq!(title(none), None, "{none}");
-    }
-}
-
-#[test]
-fn a_title_is_as_long_as_one_from_a_first_message() {
-    let marked = |chars: usize| format!("<title>{}</title>", "ä".repeat(chars));
-    assert_eq!(title(&marked(MAX_CHARS)), Some("ä".repeat(80)));
-    assert_eq!(title(&marked(MAX_CHARS + 1)), None);
-}
-
-proptest! {
-    #[test]
-    fn no_reply_makes_a_title_that_no_list_can_show(reply in any::<String>(), is_marked in any::<bool>()) {
-        let reply = if is_marked { format!("<title>{reply}</title>") } else { reply };
-        if let Some(title) = title(&reply) {
-            assert!(!title.is_empty() && title.chars().count() <= MAX_CHARS);
-            assert_eq!(title.trim(), title);
-            assert!(!title.chars().any(|c| c.is_control() || "<>`\u{202e}".contains(c)), "{title:?}");
-        }
     }
 }
 
@@ -314,27 +253,27 @@ fn what_a_person_does_during_the_call_wins() {
         ),
         (World::delete, None),
     ];
+    let ends = |world: Rc<World>, expected: Option<&str>, calls: (usize, usize)| {
+        run(&world).unwrap();
+        assert_eq!((now(&world).as_deref(), is_over(&world)), (expected, true));
+        assert_eq!((world.asked.borrow().len(), world.told.borrow().len()), calls);
+    };
     for (change, expected) in changes {
         let world = World::new();
         world.meanwhile.set(Some(change));
-        run(&world).unwrap();
-        assert_eq!((now(&world).as_deref(), is_over(&world)), (expected, true));
-        assert_eq!((world.asked.borrow().len(), world.told.borrow().len()), (1, 1), "the call is told once");
+        ends(world, expected, (1, 1));
     }
     // While the quotas are asked: no model hears of it. A deletion has told the call, which may have been made.
     for ((change, expected), told) in [(changes[0], 0), (changes[1], 0), (changes[3], 1)] {
         let world = World::new();
         world.before.set(Some(change));
-        run(&world).unwrap();
-        assert_eq!((now(&world).as_deref(), is_over(&world)), (expected, true));
-        assert_eq!((world.asked.borrow().len(), world.told.borrow().len()), (0, told));
+        ends(world, expected, (0, told));
     }
     // And before it.
-    for change in [changes[0].0, changes[2].0, changes[3].0] {
+    for (change, expected) in [changes[0], changes[2], changes[3]] {
         let world = World::new();
         change(&world);
-        run(&world).unwrap();
-        assert_eq!((world.asked.borrow().len(), world.told.borrow().len(), is_over(&world)), (0, 0, true));
+        ends(world, expected, (0, 0));
     }
     let world = World::new();
     world.exchange.replace(None);
