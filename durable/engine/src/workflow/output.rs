@@ -135,7 +135,11 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
             "A call failed, so the step is not complete. Look at it, then go on or complete the step."
                 .to_owned(),
         );
-    } else if output.is_complete {
+        // As an error, so neither a verifier nor a reader takes the object for the end of the step.
+        outcome.result = Err(ToolError(told.join("\n")));
+        return Ok(outcome);
+    }
+    if output.is_complete {
         match ended(&session, written) {
             Err((at, rule)) => {
                 outcome.result =

@@ -110,3 +110,13 @@ fn told(request: &ModelRequest) -> Vec<String> {
 fn requests(case: &Case) -> Vec<ModelRequest> {
     case.model.requests.borrow().clone()
 }
+
+/// The questions of the levels whose prompt begins so.
+fn asked(case: &Case, begins: &str) -> Vec<String> {
+    let asked = requests(case).into_iter().filter(|request| request.system.starts_with(begins));
+    let text = |request: ModelRequest| match &*request.messages[0] {
+        Message::User { content } => content.text().into_owned(),
+        _ => String::new(),
+    };
+    asked.map(text).collect()
+}

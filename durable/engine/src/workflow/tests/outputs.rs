@@ -88,6 +88,7 @@ fn a_call_that_fails_holds_the_completion() {
     assert_eq!(case.tools.ran.borrow().len(), 2);
     let results: Vec<String> =
         case.lines().into_iter().filter(|line| line.contains("__step_output__ End")).collect();
+    assert!(results[0].contains("End error"), "readers must not take the step for complete: {results:?}");
     assert!(results[0].contains("A call failed, so the step is not complete"), "{results:?}");
     assert!(results[1].contains("error") && results[1].contains("these have 0"), "{results:?}");
     assert_eq!(left(&case).notes[0].notes, notes("Collect"));
@@ -105,21 +106,25 @@ fn prose_is_reminded() {
 #[test]
 fn an_object_is_judged() {
     let verdict = json!({"assessment": "pass", "reasoning": "good"});
-    let mut case =
-        structured(json!({"verifier": {"threshold": "medium"}}), vec![output(vec![], true, "Collect")]);
-    case = {
-        let session = case.setting.session.take().unwrap();
-        on(
-            *session,
+    let judged = |replies: Vec<Reply>| {
+        let step = json!({"output_mode": "structured_output", "verifier": {"threshold": "medium"}});
+        let case = on(
+            session(&[("Collect", step), ("Write", json!({}))]),
             script(&[
-                ("Collect", vec![output(vec![], true, "Collect")]),
-                ("verify Collect", vec![Reply::Calls(vec![("finish_subtask", verdict)])]),
+                ("Collect", replies),
+                ("verify Collect", vec![Reply::Calls(vec![("finish_subtask", verdict.clone())])]),
                 ("Write", vec![Reply::Calls(vec![done("Write")])]),
                 ("all done", vec![Reply::Text("Done.")]),
             ]),
-        )
-    }
-    .run();
+        );
+        case.run()
+    };
+    let case = judged(vec![output(vec![], true, "Collect")]);
     assert_eq!(left(&case).notes[0].notes, notes("Collect"));
     assert!(case.lines().iter().any(|line| line.contains("Proposed.")));
+    // W-058: a call that fails holds the completion, so the verifier is asked about no notes.
+    let case =
+        judged(vec![output(vec![("fail", json!({}))], true, "Early"), output(vec![], true, "Collect")]);
+    assert_eq!(left(&case).notes[0].notes, notes("Collect"));
+    assert!(asked(&case, "You judge")[0].contains("has not said that the step is done"));
 }
