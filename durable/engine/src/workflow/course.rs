@@ -250,6 +250,7 @@ async fn begin(turn: &Turn, level: &mut Level, change: Option<SessionChange>) ->
                     changed(&session_of(level, &session), SessionStatus::Waiting, Some("plan_denied"));
                 return Ok(Some(Move::Stop(waits)));
             }
+            planned::Came::Unnoted(told) => texts.push(told),
             planned::Came::Failed(why) => texts.push(prompt::without_plan(&why)),
         }
     }

@@ -10,7 +10,7 @@ use super::ended::{Written, advanced, ended};
 use super::review::{self, Decided};
 use super::{actions, complete, prompt};
 use crate::calls::question::{self, Question, replies};
-use crate::journal::{SessionChange, StepEnd, ToolEnd, Work};
+use crate::journal::{Session, SessionChange, StepEnd, ToolEnd, Work, shortened};
 use crate::marks::data;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
@@ -19,7 +19,7 @@ use crate::toolbelt::{PermissionClass, ToolSpec, Toolbelt, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, make_call, make_calls, truncated};
 use wire::model::ToolCall;
-use wire::protocol::{MAX_NOTES_CHARS, MIN_NOTES_CHARS, WorkflowStep};
+use wire::protocol::{MAX_NOTES_CHARS, MIN_NOTES_CHARS, WorkflowStep, preview};
 
 pub(super) const NAME: &str = "planned_step";
 
@@ -32,6 +32,9 @@ pub(crate) const CALL: Own = Own {
 const MAX_ACTIONS: usize = 20;
 /// The most bytes of each result that the model reads which writes the notes: with all of them its request stays short.
 const RESULT_BYTES: usize = 4_000;
+/// The most bytes of each result, and of all together, that the root's model reads: a third of a call's result.
+const CARRIED_RESULT_BYTES: usize = 1_000;
+const CARRIED_BYTES: usize = 16_000;
 /// The result of a call whose plan a person did not allow.
 const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it was carried out.";
 
@@ -42,7 +45,9 @@ pub(super) enum Came {
     Proposed(StepEnd),
     /// A person did not allow the plan.
     Denied,
-    /// There was no plan, or no notes. The reason goes to the model.
+    /// The plan was carried out, and its notes are missing. The reason and the results go to the model.
+    Unnoted(String),
+    /// There was no plan. The reason goes to the model.
     Failed(String),
 }
 
@@ -77,6 +82,9 @@ pub(super) async fn carry_out(turn: &Turn, level: &mut Level, step: &WorkflowSte
     }
     if end.is_error && end.content == NOT_ALLOWED {
         return Ok(Came::Denied);
+    }
+    if end.is_error && end.content.starts_with(prompt::CARRIED_OUT) {
+        return Ok(Came::Unnoted(end.content));
     }
     let session = level.staged().map(|staged| &staged.session);
     let proposed = session
@@ -127,18 +135,32 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
     }
     let results = actions_of(turn, &mut level, &plan).await?;
     let overlay = level.into_written();
-    let written = match notes(turn, parent, key, &step, &results).await? {
-        Ok(written) => written,
-        Err(why) => return Ok(Outcome { overlay, ..Outcome::of(Err(ToolError(why))) }),
+    let written = notes(turn, parent, key, &step, &results).await?;
+    let bytes = turn.spec.limits.tool_result_bytes;
+    let (result, session) = match written.and_then(|written| noted(&session, &step, written, bytes)) {
+        Ok((told, change)) => (Ok(told), change.map(Box::new)),
+        Err(why) => (Err(ToolError(prompt::without_notes(&why, &carried(&results)))), None),
     };
-    let told = json!({"notesMarkdown": written.notes, "contextUpdates": written.context_updates});
-    match ended(&session, written) {
-        Err((_, rule)) => Ok(Outcome { overlay, ..Outcome::of(Err(ToolError(rule))) }),
-        Ok(end) => {
-            let change = step.verifier.is_none().then(|| Box::new(advanced(&session, end)));
-            Ok(Outcome { overlay, session: change, ..Outcome::of(Ok(told.to_string())) })
-        }
+    Ok(Outcome { overlay, session, ..Outcome::of(result) })
+}
+
+/// The result of the call with these notes, and the change that comes with it. With a verifier the result is the proposal,
+/// so it may not be cut.
+fn noted(
+    session: &Session,
+    step: &WorkflowStep,
+    written: Written,
+    bytes: usize,
+) -> Result<(String, Option<SessionChange>), String> {
+    let told = json!({"notesMarkdown": written.notes, "contextUpdates": written.context_updates}).to_string();
+    let end = ended(session, written).map_err(|(_, rule)| rule)?;
+    if step.verifier.is_none() {
+        return Ok((told, Some(advanced(session, end))));
     }
+    if told.len() > bytes {
+        return Err(format!("notes and values have {} bytes, and they may have {bytes}", told.len()));
+    }
+    Ok((told, None))
 }
 
 /// Makes the plan, which ends with `complete_step`. Actions after that are left out; where it is missing, it is meant.
@@ -260,12 +282,11 @@ async fn notes(
 /// The results of a plan, as data. A failure is named.
 fn to_note(step: &WorkflowStep, results: &[(Action, ToolEnd)]) -> String {
     let told = |(index, (action, end)): (usize, &(Action, ToolEnd))| {
-        let outcome = if end.is_error { "FAILED" } else { "ok" };
         let result = truncated(end.content.clone(), RESULT_BYTES);
         let Action { action, args, expected_outcome } = action;
         json!({
             "number": index + 1, "action": action, "args": args, "expected_outcome": expected_outcome,
-            "outcome": outcome, "result": result,
+            "outcome": outcome(end), "result": result,
         })
         .to_string()
             + "\n"
@@ -275,4 +296,18 @@ fn to_note(step: &WorkflowStep, results: &[(Action, ToolEnd)]) -> String {
         data("step_of_results", &format!("{}\n\n{}", step.title, step.instructions)),
         data("results", &results.iter().enumerate().map(told).collect::<String>())
     )
+}
+
+/// The same results for the model that does the rest of the step: each of them cut, and all of them bounded.
+fn carried(results: &[(Action, ToolEnd)]) -> String {
+    let told = |(Action { action, args, .. }, end): &(Action, ToolEnd)| {
+        let args = preview(&Value::Object(args.clone()).to_string());
+        let result = truncated(end.content.clone(), CARRIED_RESULT_BYTES);
+        json!({"action": action, "args": args, "outcome": outcome(end), "result": result}).to_string() + "\n"
+    };
+    shortened(&results.iter().map(told).collect::<String>(), CARRIED_BYTES)
+}
+
+fn outcome(end: &ToolEnd) -> &'static str {
+    if end.is_error { "FAILED" } else { "ok" }
 }

@@ -83,9 +83,20 @@ pub(super) fn retry(instruction: &str) -> String {
 pub(super) const DENIED: &str = "A person looked at the work of this step and did not let it pass. Look at it once more, mend what is missing, and \
      complete the step again.";
 
-/// The message after a plan that could not be made or carried out.
+/// The message after a plan that could not be made.
 pub(super) fn without_plan(why: &str) -> String {
     format!("No plan of this step was carried out: {why}. Do its work yourself, call by call.")
+}
+
+/// The beginning of the message after a plan whose notes are missing.
+pub(super) const CARRIED_OUT: &str = "The plan was carried out, and these results stand";
+
+/// The message after a plan that was carried out, and whose notes are missing.
+pub(super) fn without_notes(why: &str, results: &str) -> String {
+    format!(
+        "{CARRIED_OUT}. Only the notes are missing: {why}. Make none of these calls again. End the step with complete_step.\n{}",
+        data("results", results)
+    )
 }
 
 /// The prompt of a verifier.

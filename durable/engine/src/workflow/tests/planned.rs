@@ -102,18 +102,13 @@ fn what_failed_is_named() {
     assert!(case.lines().iter().any(|line| line.contains("finish_subtask End error")));
 }
 
-// A plan that cannot be made, and notes that cannot be written: the model does the step itself.
+// A plan that cannot be made: the model does the step itself.
 #[test]
 fn without_a_plan_the_model_does_the_step() {
     let by_itself = ("Collect", vec![Reply::Calls(vec![done("Collect")])]);
     for levels in [
         vec![("plan Collect", vec![Reply::Fail("", ModelErrorKind::Auth)]), by_itself.clone()],
         vec![("plan Collect", vec![Reply::Text("No.")]), by_itself.clone()],
-        vec![
-            ("plan Collect", vec![plan(&[("echo", json!({}))])]),
-            ("notes of Collect", vec![Reply::Fail("", ModelErrorKind::Auth)]),
-            by_itself.clone(),
-        ],
     ] {
         let case = planning(json!({}), &levels).run();
         assert_eq!(flow(&case).last().unwrap(), "workflow complete 2/2");
@@ -123,6 +118,44 @@ fn without_a_plan_the_model_does_the_step() {
             "{last:?}"
         );
     }
+}
+
+// Notes that cannot be written, or not be taken: the results of the plan stand, and the model writes the notes.
+#[test]
+fn without_notes_the_results_of_the_plan_stand() {
+    let written = |notes: String, value: usize| {
+        let values = json!({"seen": "x".repeat(value)});
+        Reply::Calls(vec![("finish_subtask", json!({"notesMarkdown": notes, "contextUpdates": values}))])
+    };
+    let verifier = json!({"verifier": {"threshold": "low"}});
+    for (more, wrong) in [
+        (json!({}), Reply::Fail("", ModelErrorKind::Auth)),
+        (json!({}), written(" ".repeat(60), 1)),
+        (json!({}), written(notes("Collect"), 65_536)),
+        // A proposal that is cut would be none.
+        (verifier.clone(), written(notes("Collect"), 60_000)),
+    ] {
+        let levels = [
+            ("plan Collect", vec![plan(&[("echo", json!({"n": 1}))])]),
+            ("notes of Collect", vec![wrong]),
+            ("Collect", vec![Reply::Calls(vec![done("By hand")])]),
+            ("verify Collect", vec![verdict("pass")]),
+        ];
+        let case = planning(more, &levels).run();
+        let by_hand = requests(&case).into_iter().find(|request| request.system.contains("You work through"));
+        let by_hand = by_hand.unwrap();
+        let Message::User { content } = &**by_hand.messages.last().unwrap() else { panic!() };
+        let text = content.text();
+        assert!(text.starts_with("The plan was carried out") && text.contains("echo {"), "{text}");
+        assert_eq!(left(&case).notes[0].notes, notes("By hand"));
+        assert_eq!(case.tools.ran.borrow().len(), 1);
+        assert!(!requests(&case).iter().any(|request| told(request).join(" ").contains("No plan")));
+    }
+}
+
+fn verdict(assessment: &str) -> Reply {
+    let verdict = json!({"assessment": assessment, "reasoning": "r", "retry_instruction": "More."});
+    Reply::Calls(vec![("finish_subtask", verdict)])
 }
 
 fn reviewed() -> Case {
