@@ -8,10 +8,11 @@ use serde_json::{Map, Value, json};
 
 use super::ended::{Written, advanced, ended};
 use super::review::{self, Decided};
+use super::verify::{EXCHANGES, EXCHANGES_CHARS};
 use super::{actions, complete, prompt};
 use crate::calls::question::{self, Question, replies};
 use crate::journal::{Session, SessionChange, StepEnd, ToolEnd, Work, shortened};
-use crate::marks::data;
+use crate::marks::{data, quoted};
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::keys::LevelPath;
@@ -19,7 +20,7 @@ use crate::toolbelt::{PermissionClass, ToolSpec, Toolbelt, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, make_call, make_calls, truncated};
 use wire::model::ToolCall;
-use wire::protocol::{MAX_NOTES_CHARS, MIN_NOTES_CHARS, WorkflowStep, preview};
+use wire::protocol::{MAX_NOTES_CHARS, MIN_NOTES_CHARS, StepNotes, WorkflowStep, preview};
 
 pub(super) const NAME: &str = "planned_step";
 
@@ -30,6 +31,8 @@ pub(crate) const CALL: Own = Own {
 
 /// The most actions of a plan: as many as a level may have model calls.
 const MAX_ACTIONS: usize = 20;
+/// The most bytes of the notes that the planner reads. Those of one step are cut as a result is.
+const NOTES_BYTES: usize = 40_000;
 /// The most bytes of each result that the model reads which writes the notes: with all of them its request stays short.
 const RESULT_BYTES: usize = 4_000;
 /// The most bytes of each result, and of all together, that the root's model reads: a third of a call's result.
@@ -121,7 +124,7 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         return failed("no step is open".to_owned());
     };
     let belt = parent.belt.replacing(NAME, None).without(|name| name == complete::NAME);
-    let plan = match plan(turn, parent, key, &step, &belt).await? {
+    let plan = match plan(turn, parent, key, (&session, &step), &belt).await? {
         Ok(plan) => plan,
         Err(why) => return failed(why),
     };
@@ -168,13 +171,13 @@ async fn plan(
     turn: &Turn,
     parent: &Level,
     key: &str,
-    step: &WorkflowStep,
+    (session, step): (&Session, &WorkflowStep),
     belt: &Toolbelt,
 ) -> Result<Result<Vec<Action>, String>, Halt> {
     let question = || Question {
         models: Work::Plan.models(),
         system: prompt::planner(),
-        text: to_plan(parent, step, belt),
+        text: to_plan(parent, session, step, belt),
         schema: schema_of_plan(belt),
         rules: None,
         replies: replies(turn),
@@ -217,17 +220,31 @@ fn schema_of_plan(belt: &Toolbelt) -> Value {
     })
 }
 
-/// The step and the actions that its plan may have, as data.
-fn to_plan(parent: &Level, step: &WorkflowStep, belt: &Toolbelt) -> String {
-    let context = parent.staged().map(|staged| Value::Object(staged.session.context.clone()).to_string());
+/// The step, what the root knows of the session so far, and the actions that the plan may have, as data.
+fn to_plan(parent: &Level, session: &Session, step: &WorkflowStep, belt: &Toolbelt) -> String {
     let action =
         |spec: &ToolSpec| format!("{}: {} {}\n", spec.name, spec.description, spec.input_schema.0.get());
-    format!(
-        "{}\n{}\n{}",
+    [
         data("planned_step", &format!("{}\n\n{}", step.title, step.instructions)),
-        data("context", &context.unwrap_or_default()),
-        data("actions", &belt.iter().map(action).collect::<String>())
-    )
+        data("goal", &session.goal),
+        data("notes", &notes_before(session)),
+        data("context", &Value::Object(session.context.clone()).to_string()),
+        data("conversation", &parent.newest_exchanges(EXCHANGES, EXCHANGES_CHARS)),
+        data("actions", &belt.iter().map(action).collect::<String>()),
+    ]
+    .join("\n")
+}
+
+/// The notes of the newest steps before this one, oldest first.
+fn notes_before(session: &Session) -> String {
+    let (mut told, mut left) = (Vec::new(), NOTES_BYTES);
+    for StepNotes { step_id, notes, .. } in session.notes.iter().rev() {
+        let line = format!("{step_id}: {}\n", quoted(&shortened(notes, RESULT_BYTES)));
+        let Some(rest) = left.checked_sub(line.len()) else { break };
+        left = rest;
+        told.push(line);
+    }
+    told.into_iter().rev().collect()
 }
 
 /// Carries the actions out, one after the other. One that fails keeps the others from nothing: the notes name it.

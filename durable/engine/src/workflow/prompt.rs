@@ -122,7 +122,9 @@ pub(super) fn verifier(threshold: Threshold) -> String {
 pub(super) fn planner() -> String {
     format!(
         "You plan one step of a procedure. Another part of the service carries your plan out call by call, without asking \
-         you in between, so each call must have all its arguments now. Use only the actions that you are given. The last \
+         you in between, so each call must have all its arguments now. The user message has the step, the goal, the notes of earlier steps and \
+         the end of the conversation as data. Plan no call again that was made there, and keep to what the user said. Use \
+         only the actions that you are given. The last \
          action is complete_step, with no arguments: the notes are written from all results afterwards.{}",
         crate::calls::finish::GUIDANCE
     )

@@ -27,8 +27,8 @@ pub(crate) const CALL: Own = Own { facts: OwnCall::composite(NAME, 1), carrier: 
 /// The replies that a verifier may take to come to its verdict.
 const REPLIES: u32 = 2;
 /// The exchanges that it sees, and their characters: those of a hook that asks a model.
-const EXCHANGES: usize = 20;
-const EXCHANGES_CHARS: usize = 8_000;
+pub(super) const EXCHANGES: usize = 20;
+pub(super) const EXCHANGES_CHARS: usize = 8_000;
 
 /// The verdict on the work of a step.
 #[derive(Clone, Debug, PartialEq)]

@@ -158,6 +158,43 @@ fn verdict(assessment: &str) -> Reply {
     Reply::Calls(vec![("finish_subtask", verdict)])
 }
 
+// A plan knows what the root knows: the goal, the notes so far, the words of the user.
+#[test]
+fn a_planner_knows_how_the_session_came_here() {
+    let mut case = on(
+        session(&[("Write", json!({})), ("Collect", json!({"type": "planned"}))]),
+        script(&[
+            ("Write", vec![Reply::Calls(vec![done("Write")])]),
+            ("plan Collect", vec![plan(&[("echo", json!({}))])]),
+            ("notes of Collect", vec![noted("Collect")]),
+            ("all done", vec![Reply::Text("Done.")]),
+        ]),
+    );
+    case.content = "Delete no pears.".to_owned();
+    let asked = asked(&case.run(), "You plan one step");
+    for part in ["<goal>\na report on pears\n", &format!("write: \"{}\"", notes("Write")), "Delete no pears."]
+    {
+        assert!(asked[0].contains(part), "{part}: {}", asked[0]);
+    }
+}
+
+// A limit cuts a plan off. The next turn's planner sees the calls that were made.
+#[test]
+fn a_plan_that_was_cut_off_is_known_to_the_next_one() {
+    let levels = |actions: &[(&str, Value)]| {
+        [("plan Collect", vec![plan(actions)]), ("notes of Collect", vec![noted("Collect")])]
+    };
+    let actions = [("echo", json!({"n": 1})), ("write", json!({"n": 2}))];
+    let case = planning(json!({}), &levels(&actions)).limits(|limits| limits.tool_calls = 3).run();
+    assert_eq!(*case.tools.ran.borrow(), ["echo {\"n\":1}"]);
+    let mut next = planning(json!({}), &levels(&actions[1..]));
+    (next.history, next.setting.session) = (case.end().history, Some(Box::new(left(&case))));
+    let next = next.run();
+    let asked = asked(&next, "You plan one step");
+    assert!(asked[0].contains("echo {"), "{}", asked[0]);
+    assert_eq!(left(&next).status, SessionStatus::Complete);
+}
+
 fn reviewed() -> Case {
     planning(
         json!({"review": true}),
