@@ -68,6 +68,14 @@ impl Move {
     fn told(text: impl Into<String>, change: Option<SessionChange>) -> Self {
         Move::Go(Steered { texts: vec![text.into()], change })
     }
+
+    /// Where the root goes on, it reads this first.
+    fn after(mut self, text: String) -> Self {
+        if let Move::Go(steered) = &mut self {
+            steered.texts.insert(0, text);
+        }
+        self
+    }
 }
 
 async fn steer(turn: &Turn, level: &mut Level) -> Result<(), Halt> {
@@ -244,7 +252,13 @@ async fn begin(turn: &Turn, level: &mut Level, change: Option<SessionChange>) ->
             planned::Came::Ended(ended) => {
                 return Ok(Some(Move::End { ended, change: None, keeps_round: false }));
             }
-            planned::Came::Proposed(ended) => return Ok(Some(worked(turn, level, Some(ended)).await?)),
+            planned::Came::Proposed(ended, results) => {
+                if let Some(staged) = level.staged_mut() {
+                    staged.planned = Some(results);
+                }
+                let next = worked(turn, level, Some(ended)).await?;
+                return Ok(Some(next.after(prompt::step(&session, &step))));
+            }
             planned::Came::Denied => {
                 let waits =
                     changed(&session_of(level, &session), SessionStatus::Waiting, Some("plan_denied"));

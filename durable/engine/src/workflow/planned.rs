@@ -44,8 +44,8 @@ const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it wa
 /// The outcome of a planned step.
 pub(super) enum Came {
     Ended(StepEnd),
-    /// The step has a verifier, which judges its notes.
-    Proposed(StepEnd),
+    /// The step has a verifier, which judges its notes with these results.
+    Proposed(StepEnd, String),
     /// A person did not allow the plan.
     Denied,
     /// The plan was carried out, and its notes are missing. The reason and the results go to the model.
@@ -76,6 +76,13 @@ struct Plan {
     plan: Vec<Action>,
 }
 
+/// The results of a plan within the proposal of the step's end. Proposals of older versions have none.
+#[derive(Default, Deserialize)]
+struct Results {
+    #[serde(default)]
+    results: String,
+}
+
 /// Carries a planned step out.
 pub(super) async fn carry_out(turn: &Turn, level: &mut Level, step: &WorkflowStep) -> Result<Came, Halt> {
     let arguments = json!(Arguments { title: &step.title, step: &step.id });
@@ -93,7 +100,9 @@ pub(super) async fn carry_out(turn: &Turn, level: &mut Level, step: &WorkflowSte
     let proposed = session
         .filter(|_| !end.is_error)
         .and_then(|session| ended(session, wire::json::from_str::<Written>(&end.content).ok()?).ok());
-    Ok(proposed.map_or(Came::Failed(end.content), Came::Proposed))
+    let Some(proposed) = proposed else { return Ok(Came::Failed(end.content)) };
+    let results = wire::json::from_str::<Results>(&end.content).map(|Results { results }| results);
+    Ok(Came::Proposed(proposed, results.unwrap_or_default()))
 }
 
 /// The declaration, for the service alone.
@@ -140,30 +149,38 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
     let overlay = level.into_written();
     let written = notes(turn, parent, key, &step, &results).await?;
     let bytes = turn.spec.limits.tool_result_bytes;
-    let (result, session) = match written.and_then(|written| noted(&session, &step, written, bytes)) {
-        Ok((told, change)) => (Ok(told), change.map(Box::new)),
-        Err(why) => (Err(ToolError(prompt::without_notes(&why, &carried(&results)))), None),
-    };
+    let (result, session) =
+        match written.and_then(|written| noted(&session, &step, written, (&results, bytes))) {
+            Ok((told, change)) => (Ok(told), change.map(Box::new)),
+            Err(why) => (Err(ToolError(prompt::without_notes(&why, &carried(&results)))), None),
+        };
     Ok(Outcome { overlay, session, ..Outcome::of(result) })
 }
 
-/// The result of the call with these notes, and the change that comes with it. With a verifier the result is the proposal,
-/// so it may not be cut.
+/// The result of the call with these notes, and the change that comes with it. With a verifier the result is the proposal
+/// with as many of the results as there is room for: it may not be cut.
 fn noted(
     session: &Session,
     step: &WorkflowStep,
     written: Written,
-    bytes: usize,
+    (results, bytes): (&[(Action, ToolEnd)], usize),
 ) -> Result<(String, Option<SessionChange>), String> {
     let told = json!({"notesMarkdown": written.notes, "contextUpdates": written.context_updates}).to_string();
     let end = ended(session, written).map_err(|(_, rule)| rule)?;
     if step.verifier.is_none() {
         return Ok((told, Some(advanced(session, end))));
     }
-    if told.len() > bytes {
-        return Err(format!("notes and values have {} bytes, and they may have {bytes}", told.len()));
-    }
-    Ok((told, None))
+    let proposed = |results: &str| {
+        let StepEnd { notes, context_updates } = &end;
+        json!({"notesMarkdown": notes.notes, "contextUpdates": context_updates, "results": results})
+            .to_string()
+    };
+    let length = proposed("").len();
+    let room = bytes.checked_sub(length);
+    let room =
+        room.ok_or_else(|| format!("notes and values have {length} bytes, and they may have {bytes}"))?;
+    // Each byte of a line of JSON takes two at most within a string of JSON.
+    Ok((proposed(&shortened(&carried(results), room / 2)), None))
 }
 
 /// Makes the plan, which ends with `complete_step`. Actions after that are left out; where it is missing, it is meant.

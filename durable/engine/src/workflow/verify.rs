@@ -66,6 +66,9 @@ struct Arguments {
     step: String,
     #[serde(default)]
     notes: Option<String>,
+    /// The results of the plan that was carried out in the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    results: Option<String>,
 }
 
 /// Asks for the verdict on the newest batch of a step.
@@ -76,7 +79,8 @@ pub(super) async fn ask(
     proposed: Option<&StepEnd>,
 ) -> Result<Verdict, Halt> {
     let notes = proposed.map(|ended| ended.notes.notes.clone());
-    let arguments = json!(Arguments { step: step.id.clone(), notes });
+    let results = level.staged().and_then(|staged| staged.planned.clone());
+    let arguments = json!(Arguments { step: step.id.clone(), notes, results });
     let end = beside(turn, level, spec(), &arguments).await?;
     if end.is_error {
         return Ok(Verdict::Failed);
@@ -111,7 +115,7 @@ impl Composite for Verify {
 
 async fn verify(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
     let failed = |why: String| Ok(Outcome::of(Err(ToolError(format!("there is no verdict: {why}")))));
-    let Ok(Arguments { notes, .. }) = wire::json::from_str(arguments) else {
+    let Ok(Arguments { notes, results, .. }) = wire::json::from_str(arguments) else {
         return failed("the call is not understood".to_owned());
     };
     let step = parent.staged().and_then(|staged| staged.session.current());
@@ -121,7 +125,7 @@ async fn verify(Running { turn, parent, key, arguments }: Running<'_>) -> Result
     let question = || Question {
         models: verifier.model.as_deref().and_then(Role::of),
         system: prompt::verifier(verifier.threshold),
-        text: told(parent, step, notes.as_deref()),
+        text: told(parent, step, notes.as_deref(), results.as_deref()),
         schema: schema(),
         rules: None,
         replies: REPLIES,
@@ -147,14 +151,16 @@ fn schema() -> Value {
 }
 
 /// The step, its notes and the results of its calls (W-103), as data.
-fn told(level: &Level, step: &WorkflowStep, notes: Option<&str>) -> String {
+fn told(level: &Level, step: &WorkflowStep, notes: Option<&str>, results: Option<&str>) -> String {
     let of_step = format!("{}\n\n{}", step.title, step.instructions);
     let notes =
         notes.map_or_else(|| "The model has not said that the step is done.".to_owned(), str::to_owned);
+    let results = results.map(|results| data("results", results) + "\n");
     format!(
-        "{}\n{}\n{}",
+        "{}\n{}\n{}{}",
         data("verified_step", &of_step),
         data("notes", &notes),
+        results.unwrap_or_default(),
         data("conversation", &level.newest_exchanges(EXCHANGES, EXCHANGES_CHARS))
     )
 }

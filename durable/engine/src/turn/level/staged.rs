@@ -23,6 +23,8 @@ pub(crate) struct Staged {
     pub(crate) is_told: bool,
     /// How often the work of the stage was sent back.
     pub(crate) retries: u32,
+    /// The results of the plan that the service carried out in the stage, for the verifier.
+    pub(crate) planned: Option<String>,
     /// The course has not said yet how the level goes on.
     is_due: bool,
     /// The place of the stage's first message; none before the first stage.
@@ -62,6 +64,7 @@ impl Level {
             is_nudged: false,
             is_told: false,
             retries: 0,
+            planned: None,
             is_due: true,
             from: None,
             since: 0,
@@ -158,7 +161,7 @@ impl Level {
         let (from, since) = (self.messages.len(), self.iterations);
         let Some(staged) = &mut self.staged else { return };
         (staged.from, staged.since, staged.choice) = (Some(from), since, choice);
-        (staged.is_nudged, staged.is_told, staged.retries) = (false, false, 0);
+        (staged.is_nudged, staged.is_told, staged.retries, staged.planned) = (false, false, 0, None);
         self.limits.iterations = since.saturating_add(calls);
         let (own, nested, depth) = (self.own, self.nested, self.limits.depth);
         self.tools = belt.definitions(|spec| nested.saturating_add(own.levels(&spec.name)) <= depth);

@@ -264,16 +264,39 @@ fn a_person_may_review_a_plan() {
 // W-004 W-069: a planned step with a verifier is judged by its notes.
 #[test]
 fn the_notes_of_a_plan_are_judged() {
-    let verdict = json!({"assessment": "pass", "reasoning": "good"});
-    let case = planning(
-        json!({"verifier": {"threshold": "low"}}),
-        &[
-            ("plan Collect", vec![plan(&[("echo", json!({}))])]),
+    let levels = |verdicts| {
+        [
+            ("plan Collect", vec![plan(&[("echo", json!({"n": 1}))])]),
             ("notes of Collect", vec![noted("Collect")]),
-            ("verify Collect", vec![Reply::Calls(vec![("finish_subtask", verdict)])]),
-        ],
-    )
-    .run();
+            ("verify Collect, Collect", verdicts),
+            ("verify Collect", vec![verdict("pass")]),
+            ("Collect", vec![Reply::Calls(vec![done("Mended")])]),
+        ]
+    };
+    let verifier = || json!({"verifier": {"threshold": "low"}});
+    let case = planning(verifier(), &levels(vec![verdict("pass")])).run();
     assert_eq!(flow(&case), ["workflow running 0/2", "workflow running 1/2", "workflow complete 2/2"]);
     assert_eq!(left(&case).notes[0].notes, notes("Collect"));
+    // Sent back, the model reads what the step is, and the verifier still has the results of the plan.
+    let case = planning(verifier(), &levels(vec![verdict("retry")])).run();
+    assert_eq!(
+        (flow(&case)[1].as_str(), left(&case).notes[0].notes.clone()),
+        ("workflow running 0/2 retry", notes("Mended"))
+    );
+    let root =
+        requests(&case).into_iter().find(|request| request.system.contains("You work through")).unwrap();
+    let texts: Vec<String> = root
+        .messages
+        .iter()
+        .rev()
+        .take(2)
+        .map(|message| match &**message {
+            Message::User { content } => content.text().into_owned(),
+            _ => String::new(),
+        })
+        .collect();
+    assert!(texts[0].contains("More.") && texts[1].contains("Do Collect."), "{texts:?}");
+    let asked = asked(&case, "You judge");
+    assert_eq!(asked.len(), 2);
+    assert!(asked.iter().all(|asked| asked.contains("echo {")), "{asked:?}");
 }
