@@ -126,6 +126,10 @@ pub(crate) trait Course {
     /// Says how a level goes on.
     fn steer<'a>(&'a self, turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<'a, Result<(), Halt>>;
 
+    /// The refusal of a call that comes after the end of a step in the same reply, where the session now stands at another
+    /// step.
+    fn refusal(&self, session: &Session, tool: &str) -> Option<&'static str>;
+
     /// The event that clients get beside a change of the session.
     fn told(&self, session: &Session, change: &SessionChange) -> Event;
 

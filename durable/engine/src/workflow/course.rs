@@ -28,6 +28,15 @@ impl Course for Steps {
         steer(turn, level).boxed_local()
     }
 
+    fn refusal(&self, session: &Session, tool: &str) -> Option<&'static str> {
+        let Some(step) = session.current() else { return Some(prompt::OVER) };
+        let is_free = step.kind == StepType::Agent
+            && step.output_mode == OutputMode::ToolUse
+            && step.verifier.is_none()
+            && names(step, tool);
+        (!is_free).then_some(prompt::NOT_BEGUN)
+    }
+
     fn told(&self, session: &Session, change: &SessionChange) -> Event {
         let (of, step) = (session.definition.steps.len(), session.step + usize::from(change.ended.is_some()));
         Event::WorkflowUpdate {
@@ -291,11 +300,15 @@ pub(super) fn of_step(
     step: &WorkflowStep,
     beside: &[&str],
 ) -> crate::toolbelt::Toolbelt {
-    let names = |name: &str| step.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name));
     all.without(|name| match name == complete::NAME {
         true => !beside.contains(&name),
-        false => !names(name),
+        false => !names(step, name),
     })
+}
+
+/// Whether a step has a tool, where the turn has it.
+fn names(step: &WorkflowStep, name: &str) -> bool {
+    step.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name))
 }
 
 /// Journals how the root goes on, unless an earlier run did, and goes on so.

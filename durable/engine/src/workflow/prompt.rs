@@ -67,6 +67,9 @@ pub(super) const COMPLETE: &str =
 pub(super) const NOT_BEGUN: &str =
     "This step has only just begun with this reply. Its instructions come next: do its work first.";
 
+/// The result of a call after the end of the last step.
+pub(super) const OVER: &str = "The last step is done, so no call follows it.";
+
 /// The result of a call that proposes the end of a step.
 pub(super) const PROPOSED: &str = "Proposed. The work of the step is judged next.";
 

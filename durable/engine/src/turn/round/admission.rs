@@ -104,10 +104,18 @@ impl<'a> Round<'a> {
             let refusal = match may_run {
                 false => Some(UNKNOWN.to_owned()),
                 true if started => None,
-                true => self.unshowable(&spec, key, call),
+                true => self.too_late(call).or_else(|| self.unshowable(&spec, key, call)),
             };
             refusal.map_or(Ok(spec), Err)
         })
+    }
+
+    /// The refusal of a call after the one that ended the step of the level's course, for which it was meant.
+    pub(super) fn too_late(&self, call: &ToolCall) -> Option<String> {
+        let staged = self.level.staged()?;
+        let record = self.turn.record.borrow();
+        let session = record.session.as_ref().filter(|session| session.step != staged.session.step)?;
+        self.turn.parts.course.refusal(session, &call.name).map(str::to_owned)
     }
 
     /// The reason why a call that a person must allow cannot be put to them: it is too long to show whole.

@@ -48,15 +48,15 @@ impl Round<'_> {
         try_join_all(asks).await.map(drop)
     }
 
-    /// The declaration of a call that hooks are asked about. A call that the policy refuses, or that ends its level, needs
-    /// no hook; one that has started, or that a person was asked about, has passed them.
+    /// The declaration of a call that hooks are asked about. A call that the policy refuses, that comes too late, or
+    /// that ends its level, needs no hook; one that has started, or that a person was asked about, has passed them.
     fn judged(&self, call: &ToolCall, key: &str) -> Option<Rc<ToolSpec>> {
         let turn = self.turn;
         let has_passed = turn.replay.tool(key).is_some()
             || turn.replay.tool_started(key)
             || turn.has_waited(key, Awaited::Approval);
         let ends_level = turn.facts().find(&call.name).is_some_and(|own| own.ends_level);
-        if has_passed || ends_level { None } else { self.guard(call).ok() }
+        if has_passed || ends_level || self.too_late(call).is_some() { None } else { self.guard(call).ok() }
     }
 
     /// The refusal of a call that a hook blocks.

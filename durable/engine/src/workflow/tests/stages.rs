@@ -202,6 +202,42 @@ fn later_calls_of_a_batch_see_the_new_step() {
     assert_eq!(left(&case).notes.len(), 2);
 }
 
+// W-009 W-068: calls after the end of a step run only where the next step has their tools and lets the model go its own way.
+#[test]
+fn later_calls_of_a_batch_keep_to_the_new_step() {
+    let finish = |end: Value| vec![Reply::Calls(vec![("finish_subtask", end)])];
+    let object = json!({"notesMarkdown": notes("Write"), "isComplete": true, "toolCalls": []});
+    let batch = |steps: &[(&str, Value)]| {
+        let ends = match steps.last().unwrap().1["output_mode"].is_null() {
+            true => done("Write"),
+            false => ("__step_output__", object.clone()),
+        };
+        let plan = json!({"plan": [{"action": "echo", "args": {}, "expected_outcome": "good"}]});
+        let levels = script(&[
+            ("Collect", vec![Reply::Calls(vec![done("Collect"), ("write", json!({}))])]),
+            ("Write", vec![Reply::Calls(vec![ends])]),
+            ("plan Write", finish(plan)),
+            ("notes of Write", finish(json!({"notesMarkdown": notes("Write")}))),
+            ("verify Write", finish(json!({"assessment": "pass", "reasoning": "r"}))),
+            ("all done", vec![Reply::Text("Done.")]),
+        ]);
+        let case = on(session(steps), levels).run();
+        assert_eq!(left(&case).status, SessionStatus::Complete);
+        case.tools.ran.borrow().contains(&"write {}".to_owned())
+    };
+    let collect = ("Collect", json!({}));
+    assert!(batch(&[collect.clone(), ("Write", json!({"tools": ["write"]}))]));
+    for next in [
+        json!({"tools": []}),
+        json!({"type": "planned"}),
+        json!({"verifier": {"threshold": "low"}}),
+        json!({"output_mode": "structured_output"}),
+    ] {
+        assert!(!batch(&[collect.clone(), ("Write", next.clone())]), "{next}");
+    }
+    assert!(!batch(&[collect]), "no call follows the last step");
+}
+
 // Values and artifacts are handed on, within their limits.
 #[test]
 fn steps_hand_values_on() {
