@@ -29,6 +29,8 @@ pub(crate) struct Staged {
     is_due: bool,
     /// The place of the stage's first message; none before the first stage.
     from: Option<usize>,
+    /// The place of the first message that leaves when the stage ends: a round that the stage before left stands between.
+    cut: Option<usize>,
     /// The steps of the level before the stage.
     since: u32,
     /// Whether a reply of the stage may or must call.
@@ -51,7 +53,7 @@ impl Staged {
     }
 
     pub(super) fn move_by(&mut self, moved: impl Fn(&mut usize)) {
-        self.from.iter_mut().for_each(moved);
+        self.from.iter_mut().chain(&mut self.cut).for_each(moved);
     }
 }
 
@@ -67,6 +69,7 @@ impl Level {
             planned: None,
             is_due: true,
             from: None,
+            cut: None,
             since: 0,
             choice: ToolChoice::Auto,
             has_results: false,
@@ -161,6 +164,7 @@ impl Level {
         let (from, since) = (self.messages.len(), self.iterations);
         let Some(staged) = &mut self.staged else { return };
         (staged.from, staged.since, staged.choice) = (Some(from), since, choice);
+        staged.cut.get_or_insert(from);
         (staged.is_nudged, staged.is_told, staged.retries, staged.planned) = (false, false, 0, None);
         self.limits.iterations = since.saturating_add(calls);
         let (own, nested, depth) = (self.own, self.nested, self.limits.depth);
@@ -173,13 +177,15 @@ impl Level {
     /// Ends the stage: its messages give way to its notes. The newest round stays where calls of the next stage stand in
     /// it.
     pub(crate) fn end_stage(&mut self, heading: String, notes: &str, keeps_round: bool) {
-        let Some(from) = self.staged.as_ref().and_then(|staged| staged.from) else { return };
+        let Some(cut) = self.staged.as_ref().and_then(|staged| staged.cut) else { return };
         let begins = |message: &std::rc::Rc<Message>| matches!(**message, Message::Assistant { .. });
-        let newest = self.messages.iter().rposition(begins).filter(|at| keeps_round && *at >= from);
+        let newest = self.messages.iter().rposition(begins).filter(|at| keeps_round && *at >= cut);
         let kept = self.messages.split_off(newest.unwrap_or(self.messages.len()));
-        self.messages.truncate(from);
+        self.messages.truncate(cut);
         self.push(Message::User { content: heading.into() });
         self.push(Message::Assistant { content: notes.to_owned(), tool_calls: Vec::new(), raw: None });
+        let cut = self.messages.len();
+        self.staged.iter_mut().for_each(|staged| staged.cut = Some(cut));
         self.messages.extend(kept);
     }
 

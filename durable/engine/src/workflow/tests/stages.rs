@@ -200,6 +200,19 @@ fn later_calls_of_a_batch_see_the_new_step() {
         ]
     );
     assert_eq!(left(&case).notes.len(), 2);
+    // The round leaves with the step in which its last calls ran.
+    let written = format!("assistant: {}", notes("Write"));
+    assert_eq!(
+        told(requests(&case).last().unwrap()),
+        [
+            "user: go",
+            "user: Step 1 of 2: Collect",
+            &collected,
+            "user: Step 2 of 2: Write",
+            &written,
+            "user: All steps of the procedure are done. Tell the user what came of it, in a few sentences.",
+        ]
+    );
 }
 
 // W-009 W-068: calls after the end of a step run only where the next step has their tools and lets the model go its own way.
