@@ -224,8 +224,10 @@ async fn judged(
             staged.retries = 0;
             Move::told(prompt::DENIED, Some(change))
         }
-        // The time to answer is over, so no decision is open any more: the next message goes on.
-        Decided::Expired => Move::Stop(changed(&staged.session, SessionStatus::Waiting, Some("unanswered"))),
+        // No decision is open any more: the next message goes on.
+        Decided::Unanswered => {
+            Move::Stop(changed(&staged.session, SessionStatus::Waiting, Some("unanswered")))
+        }
     })
 }
 
@@ -268,11 +270,8 @@ async fn begin(turn: &Turn, level: &mut Level, change: Option<SessionChange>) ->
                 let next = worked(turn, level, Some(ended)).await?;
                 return Ok(Some(next.after(prompt::step(&session, &step))));
             }
-            planned::Came::Denied => {
-                let waits =
-                    changed(&session_of(level, &session), SessionStatus::Waiting, Some("plan_denied"));
-                return Ok(Some(Move::Stop(waits)));
-            }
+            planned::Came::Denied => return Ok(Some(waits(level, &session, "plan_denied"))),
+            planned::Came::Unanswered => return Ok(Some(waits(level, &session, "unanswered"))),
             planned::Came::Unnoted(told) => texts.push(told),
             planned::Came::Failed(why) => texts.push(prompt::without_plan(&why)),
         }
@@ -290,8 +289,10 @@ async fn begin(turn: &Turn, level: &mut Level, change: Option<SessionChange>) ->
     Ok(None)
 }
 
-fn session_of(level: &Level, otherwise: &Session) -> Session {
-    level.staged().map_or_else(|| otherwise.clone(), |staged| staged.session.clone())
+/// The root ends here, and the session waits for the next message.
+fn waits(level: &Level, otherwise: &Session, why: &str) -> Move {
+    let session = level.staged().map_or(otherwise, |staged| &staged.session);
+    Move::Stop(changed(session, SessionStatus::Waiting, Some(why)))
 }
 
 /// The tools of a step: those that it names, and the calls that it needs beside them.

@@ -41,6 +41,9 @@ const CARRIED_BYTES: usize = 16_000;
 /// The result of a call whose plan a person did not allow.
 const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it was carried out.";
 
+/// The result of a call about whose plan no person decided.
+const UNANSWERED: &str = "No person decided on this plan, so nothing of it was carried out.";
+
 /// The outcome of a planned step.
 pub(super) enum Came {
     Ended(StepEnd),
@@ -48,6 +51,8 @@ pub(super) enum Came {
     Proposed(StepEnd, String),
     /// A person did not allow the plan.
     Denied,
+    /// No person decided on the plan.
+    Unanswered,
     /// The plan was carried out, and its notes are missing. The reason and the results go to the model.
     Unnoted(String),
     /// There was no plan. The reason goes to the model.
@@ -90,8 +95,10 @@ pub(super) async fn carry_out(turn: &Turn, level: &mut Level, step: &WorkflowSte
     if let Some((SessionChange { ended: Some(ended), .. }, _)) = level.take_change() {
         return Ok(Came::Ended(ended));
     }
-    if end.is_error && end.content == NOT_ALLOWED {
-        return Ok(Came::Denied);
+    match end.content.as_str() {
+        NOT_ALLOWED if end.is_error => return Ok(Came::Denied),
+        UNANSWERED if end.is_error => return Ok(Came::Unanswered),
+        _ => {}
     }
     if end.is_error && end.content.starts_with(prompt::CARRIED_OUT) {
         return Ok(Came::Unnoted(end.content));
@@ -142,7 +149,8 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         let question = review::of_plan(&step, &json!(plan));
         match review::ask(turn, &mut level, question).await? {
             Decided::Allowed => {}
-            Decided::Denied | Decided::Expired => return failed(NOT_ALLOWED.to_owned()),
+            Decided::Denied => return failed(NOT_ALLOWED.to_owned()),
+            Decided::Unanswered => return failed(UNANSWERED.to_owned()),
         }
     }
     let results = actions_of(turn, &mut level, &plan).await?;

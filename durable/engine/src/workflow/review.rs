@@ -25,7 +25,8 @@ pub(crate) const CALL: Own = Own {
 pub(super) enum Decided {
     Allowed,
     Denied,
-    Expired,
+    /// The time to answer was over, or the question could not be put to a person: a hook blocked it, or it was too long.
+    Unanswered,
 }
 
 /// The question whether the work of a step passes.
@@ -44,8 +45,8 @@ pub(super) async fn ask(turn: &Turn, level: &mut Level, question: Value) -> Resu
     let key = call_key(&level.wave_key(), 0);
     let end = beside(turn, level, spec(), &question).await?;
     Ok(match turn.record.borrow().decision(&key) {
-        Some(Decision::Expired) => Decided::Expired,
-        _ if end.is_error => Decided::Denied,
+        Some(Decision::Deny) => Decided::Denied,
+        _ if end.is_error => Decided::Unanswered,
         _ => Decided::Allowed,
     })
 }

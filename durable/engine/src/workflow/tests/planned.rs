@@ -259,6 +259,14 @@ fn a_person_may_review_a_plan() {
     assert_eq!(flow(&case), ["workflow running 0/2", "workflow waiting 0/2 plan_denied"]);
     let lines = case.lines();
     assert_eq!(lines[lines.len() - 3], "state waiting");
+    // No person answered in time.
+    let mut case = reviewed();
+    case.run_with(None, |_, _| {});
+    case.clock.pass(case.limits.approval_wait_ms + 1);
+    case.say(None, |turn| turn.expire().unwrap());
+    case.check();
+    assert!(case.tools.ran.borrow().is_empty());
+    assert_eq!(flow(&case), ["workflow running 0/2", "workflow waiting 0/2 unanswered"]);
 }
 
 // W-004 W-069: a planned step with a verifier is judged by its notes.

@@ -195,6 +195,29 @@ fn an_unanswered_review_waits() {
     assert_eq!(lines[lines.len() - 3], "state waiting");
 }
 
+// A hook that blocks the review is no word of a person: nobody was asked.
+#[test]
+fn a_review_that_nobody_sees_waits() {
+    let mut case = on(
+        session(&verified()),
+        script(&[
+            ("Collect", vec![Reply::Calls(vec![done("Collect")])]),
+            ("verify Collect", vec![judges("escalate", "")]),
+            (
+                "judge",
+                vec![Reply::Calls(vec![("finish_subtask", json!({"decision": "block", "text": "no"}))])],
+            ),
+        ]),
+    );
+    let hook = json!([{
+        "name": "guard", "on": "action", "of": "main", "match": ["review_step"], "instructions": "guard",
+    }]);
+    case.setting.hooks = crate::hooks::from_variable(&hook.to_string()).unwrap();
+    let case = case.run();
+    assert!(case.lines().iter().any(|line| line.contains("review_step End error \"blocked by hook")));
+    assert_eq!(flow(&case).last().unwrap(), "workflow waiting 0/2 unanswered");
+}
+
 // W-047: a verifier that fails or answers nonsense lets nothing pass.
 #[test]
 fn a_failed_verifier_is_never_a_pass() {
