@@ -51,8 +51,8 @@ impl Course for Steps {
     }
 
     fn left(&self, session: &Session) -> Option<SessionChange> {
-        let runs = session.status == SessionStatus::Running;
-        runs.then(|| changed(session, SessionStatus::Waiting, None))
+        let is_at_work = matches!(session.status, SessionStatus::Running | SessionStatus::NeedsHumanReview);
+        is_at_work.then(|| changed(session, SessionStatus::Waiting, None))
     }
 }
 

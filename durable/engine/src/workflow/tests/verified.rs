@@ -1,7 +1,7 @@
 //! Steps whose work a model judges, and a person after it.
 
 use super::*;
-use crate::journal::Answer;
+use crate::journal::{Answer, TurnStop};
 use crate::profiles::{Chain, Role};
 use wire::model::ModelErrorKind;
 use wire::protocol::{Awaited, Decision, FinishReason};
@@ -216,6 +216,18 @@ fn a_review_that_nobody_sees_waits() {
     let case = case.run();
     assert!(case.lines().iter().any(|line| line.contains("review_step End error \"blocked by hook")));
     assert_eq!(flow(&case).last().unwrap(), "workflow waiting 0/2 unanswered");
+}
+
+// A turn that is cancelled at a review tells its readers that the session waits.
+#[test]
+fn a_turn_that_is_cancelled_at_a_review_tells_that_the_session_waits() {
+    let mut case = judged(vec![Reply::Calls(vec![done("Collect")])], vec![judges("escalate", "")]);
+    case.run_with(None, |_, _| {});
+    assert!(case.is_parked());
+    case.say(None, |turn| turn.stop(TurnStop::Cancelled).unwrap());
+    case.check();
+    assert_eq!(flow(&case)[1..], ["workflow needs_human_review 0/2 escalated", "workflow waiting 0/2"]);
+    assert_eq!(left(&case).status, SessionStatus::Waiting);
 }
 
 // W-047: a verifier that fails or answers nonsense lets nothing pass.
