@@ -11,7 +11,7 @@ use super::verify::Verdict;
 use super::{complete, output, planned, prompt, review, verify};
 use crate::journal::{Commit, Fact, Session, SessionChange, Steered, StepEnd};
 use crate::turn::composite::Course;
-use crate::turn::{Halt, Level, Turn};
+use crate::turn::{Halt, Level, Staged, Turn};
 use wire::model::ToolChoice;
 use wire::protocol::{Event, OutputMode, SessionStatus, StepType, Stuck, WorkflowStep};
 
@@ -122,7 +122,7 @@ async fn first(turn: &Turn, level: &mut Level) -> Result<Move, Halt> {
         return Ok(Move::Begin(Some(changed(session, SessionStatus::Running, None))));
     }
     if level.has_spoken() {
-        return Ok(spoken(level));
+        return Ok(spoken(turn, level));
     }
     if let Some((SessionChange { ended: Some(ended), .. }, keeps_round)) = level.take_change() {
         return Ok(Move::End { ended, change: None, keeps_round });
@@ -132,7 +132,8 @@ async fn first(turn: &Turn, level: &mut Level) -> Result<Move, Halt> {
 }
 
 /// After a reply without calls.
-fn spoken(level: &mut Level) -> Move {
+fn spoken(turn: &Turn, level: &mut Level) -> Move {
+    let is_late = is_late(turn, level);
     let Some(staged) = level.staged_mut() else { return Move::go() };
     let session = &staged.session;
     if session.status.is_over() {
@@ -140,12 +141,12 @@ fn spoken(level: &mut Level) -> Move {
     }
     let stuck = |status| changed(session, status, Some("no_advance"));
     let next = match (staged.is_nudged, session.definition.stuck) {
-        (false, _) => Move::told(prompt::NUDGE, None),
+        (false, _) => Move::told(prompt::NUDGE, no_progress(staged, is_late)),
         (true, Stuck::Abort) => Move::Stop(stuck(SessionStatus::Stuck)),
         (true, Stuck::NotifyOnly) => {
-            let change = (!staged.is_told).then(|| stuck(SessionStatus::Running));
-            staged.is_told = true;
-            Move::told(prompt::NUDGE, change)
+            let change = (!staged.has_told_of_answers).then(|| stuck(SessionStatus::Running));
+            staged.has_told_of_answers = true;
+            Move::told(prompt::NUDGE, change.or_else(|| no_progress(staged, is_late)))
         }
     };
     staged.is_nudged = true;
@@ -164,16 +165,23 @@ async fn worked(turn: &Turn, level: &mut Level, proposed: Option<StepEnd>) -> Re
     Ok(unfinished(turn, level))
 }
 
-/// The step goes on. Readers are told once that it has used most of its model calls.
+/// The step goes on.
 fn unfinished(turn: &Turn, level: &mut Level) -> Move {
-    let (calls, limit) = (level.stage_calls(), turn.spec.limits.iterations);
+    let is_late = is_late(turn, level);
     let Some(staged) = level.staged_mut() else { return Move::go() };
-    if staged.is_told || calls.saturating_mul(5) < limit.saturating_mul(4) {
-        return Move::go();
-    }
-    staged.is_told = true;
-    let change = changed(&staged.session, SessionStatus::Running, Some("no_progress"));
-    Move::Go(Steered { texts: Vec::new(), change: Some(change) })
+    Move::Go(Steered { texts: Vec::new(), change: no_progress(staged, is_late) })
+}
+
+/// Whether the step has used 80 % of its model calls.
+fn is_late(turn: &Turn, level: &Level) -> bool {
+    level.stage_calls().saturating_mul(5) >= turn.spec.limits.iterations.saturating_mul(4)
+}
+
+/// The change that tells readers, once, that the step has used most of its model calls.
+fn no_progress(staged: &mut Staged, is_late: bool) -> Option<SessionChange> {
+    let tells = is_late && !staged.has_told_of_calls;
+    staged.has_told_of_calls |= tells;
+    tells.then(|| changed(&staged.session, SessionStatus::Running, Some("no_progress")))
 }
 
 /// The end of the step that the newest round proposes.
@@ -196,14 +204,17 @@ async fn judged(
     proposed: Option<StepEnd>,
     verdict: Verdict,
 ) -> Result<Move, Halt> {
+    let is_late = is_late(turn, level);
     let Some(staged) = level.staged_mut() else { return Ok(Move::go()) };
     let reason = match verdict {
         Verdict::Pass if proposed.is_none() => return Ok(unfinished(turn, level)),
         Verdict::Pass => return Ok(passed(level, proposed, None)),
         Verdict::Retry { instruction } if staged.retries < MAX_RETRIES => {
             staged.retries += 1;
-            let change = changed(&staged.session, SessionStatus::Running, Some("retry"));
-            return Ok(Move::told(prompt::retry(&instruction), Some(change)));
+            // A place has one change. The model reads that its work was sent back either way.
+            let change = no_progress(staged, is_late);
+            let retry = || changed(&staged.session, SessionStatus::Running, Some("retry"));
+            return Ok(Move::told(prompt::retry(&instruction), Some(change.unwrap_or_else(retry))));
         }
         Verdict::Retry { .. } => "retries_used_up",
         Verdict::Escalate => "escalated",

@@ -19,8 +19,10 @@ pub(crate) struct Staged {
     pub(crate) all: Toolbelt,
     /// Whether the model was reminded, since its last call, to go on with the stage.
     pub(crate) is_nudged: bool,
-    /// Whether readers were told that the stage does not advance.
-    pub(crate) is_told: bool,
+    /// Whether readers were told that the model answers without a call.
+    pub(crate) has_told_of_answers: bool,
+    /// Whether readers were told that the stage has used most of its model calls.
+    pub(crate) has_told_of_calls: bool,
     /// How often the work of the stage was sent back.
     pub(crate) retries: u32,
     /// The results of the plan that the service carried out in the stage, for the verifier.
@@ -64,7 +66,8 @@ impl Level {
             session,
             all: self.belt.clone(),
             is_nudged: false,
-            is_told: false,
+            has_told_of_answers: false,
+            has_told_of_calls: false,
             retries: 0,
             planned: None,
             is_due: true,
@@ -165,7 +168,8 @@ impl Level {
         let Some(staged) = &mut self.staged else { return };
         (staged.from, staged.since, staged.choice) = (Some(from), since, choice);
         staged.cut.get_or_insert(from);
-        (staged.is_nudged, staged.is_told, staged.retries, staged.planned) = (false, false, 0, None);
+        (staged.is_nudged, staged.retries, staged.planned) = (false, 0, None);
+        (staged.has_told_of_answers, staged.has_told_of_calls) = (false, false);
         self.limits.iterations = since.saturating_add(calls);
         let (own, nested, depth) = (self.own, self.nested, self.limits.depth);
         self.tools = belt.definitions(|spec| nested.saturating_add(own.levels(&spec.name)) <= depth);

@@ -117,6 +117,29 @@ fn a_verified_step_without_progress_is_told_at_80_percent() {
     assert_eq!(told_at(&case), Some(16));
 }
 
+// W-098: neither a verdict that sends the work back nor an answer without a call hides it.
+#[test]
+fn a_step_that_is_sent_back_is_told_at_80_percent() {
+    let case = on(
+        session(&[("Collect", json!({"verifier": {"threshold": "low"}}))]),
+        script(&[
+            ("Collect", vec![Reply::Text("Hm."), Reply::Calls(vec![done("Collect")])]),
+            ("verify Collect", vec![verdict("retry")]),
+        ]),
+    );
+    let mut case = case.limits(|limits| limits.iterations = 5);
+    case.run_with(None, |_, _| {});
+    assert_eq!(
+        flow(&case)[1..],
+        [
+            "workflow running 0/1 retry",
+            "workflow running 0/1 retry",
+            "workflow running 0/1 no_progress",
+            "workflow needs_human_review 0/1 retries_used_up"
+        ]
+    );
+}
+
 /// The number of the root's own calls before it was told that a step does not advance.
 fn told_at(case: &Case) -> Option<usize> {
     let events = case.events();

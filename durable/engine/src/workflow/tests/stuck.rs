@@ -42,10 +42,25 @@ fn notify_only_tells_once_and_goes_on() {
         speaking(Stuck::NotifyOnly, vec![Reply::Text("Hm.")]).limits(|limits| limits.iterations = 5).run();
     assert_eq!(
         flow(&case),
-        ["workflow running 0/1", "workflow running 0/1 no_advance", "workflow waiting 0/1"]
+        [
+            "workflow running 0/1",
+            "workflow running 0/1 no_advance",
+            "workflow running 0/1 no_progress",
+            "workflow waiting 0/1"
+        ]
     );
     assert_eq!(requests(&case).len(), 5);
     assert_eq!(case.end().message.stop.unwrap().code, "iteration_limit");
+}
+
+// W-098 W-100: the one does not keep readers from the other.
+#[test]
+fn no_progress_is_told_beside_no_advance() {
+    let rounds = (0..4).map(|_| Reply::Calls(vec![echo()]));
+    let replies = rounds.chain([Reply::Text("Hm."), Reply::Text("Hm.")]).collect();
+    let case = speaking(Stuck::NotifyOnly, replies).limits(|limits| limits.iterations = 6).run();
+    let reasons = ["workflow running 0/1 no_progress", "workflow running 0/1 no_advance"];
+    assert_eq!(flow(&case)[1..3], reasons, "{:?}", flow(&case));
 }
 
 // W-098 W-099: 16 of 20 calls without an advance are told once, and nothing acts on it.
