@@ -54,7 +54,7 @@ export const words = {
     retries_used_up: "The check sent the work of this step back three times.",
     escalated: "The check could not decide about the work of this step.",
     verifier_failed: "The check of this step failed.",
-    unanswered: "Nobody answered the question about this step in time.",
+    unanswered: "No person decided about this step.",
     plan_denied: "The plan of this step was not allowed.",
     denied: "You sent the work of this step back.",
     token_refused: "Three wrong tokens in a row ended it.",
