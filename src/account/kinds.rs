@@ -331,6 +331,8 @@ pub const TABLES: &[Table] = &[
             key: &["created_at", "id"],
             line: Some("audit_entry"),
             columns: &["id", "created_at", "action", "target", "detail", "address"],
+            // The sign keeps SQLite from the primary key, which begins with the tenant alone.
+            of_user: "+tenant = ?1 AND user_id = ?2",
             // All of them: the log answers for what a user did, and for the erasure. It has no text of theirs.
             stays: Some("true"),
             ..ROWS
