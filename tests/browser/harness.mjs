@@ -236,13 +236,13 @@ export async function send(page, text) {
   await page.keyboard.press("Enter");
 }
 
-/** Waits until every answer has its footer, the code that draws answers has come, and the page is idle. */
+/** Waits until every answer has its footer, the code that draws answers has come, and no turn runs. */
 export async function settled(page) {
   await page.waitForFunction(() => {
     const all = (id) => document.querySelectorAll(`[data-testid="${id}"]`);
     const [answers, footers] = [all("message-assistant").length, all("cost-summary").length];
     if (document.querySelector('[data-testid="message-assistant"] > .plain')) return false;
-    return answers > 0 && answers === footers && all("status-chip")[0]?.dataset.state === "idle";
+    return answers > 0 && answers === footers && ["idle", "waiting"].includes(all("status-chip")[0]?.dataset.state);
   });
 }
 

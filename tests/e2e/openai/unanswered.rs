@@ -22,7 +22,7 @@ async fn texts(case: &Case, answer: &Value) -> Vec<String> {
 async fn a_new_thread_takes_them_with_the_newest_one() {
     let case = Case::new().await;
     case.script("", [text("It is short.")]).await;
-    case.script("named", [text("It is long."), text("Yes.")]).await;
+    case.script("named", [text("It is long.")]).await;
     let (report, ask) = ("Here is the report: 42.", case.said("Sum it up", ""));
     let body = json!({ "messages": [user(report), user(&ask)] });
     let answer = case.client.post(CHAT, &body).await.expect(200).await.json().await;
@@ -41,7 +41,7 @@ async fn a_new_thread_takes_them_with_the_newest_one() {
         let first =
             ["Ready?".to_owned(), "Yes.".to_owned(), format!("{report}\n\n{ask}"), "It is long.".to_owned()];
         assert_eq!(told[..4], first);
-        assert!(told.len() == 4 || told[4..] == [&*ask, "Yes."], "{told:?}");
+        assert!(told.len() == 4 || told[4..] == [&*ask, "It is long."], "{told:?}");
     }
 }
 

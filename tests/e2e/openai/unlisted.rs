@@ -97,12 +97,12 @@ async fn an_unlisted_thread_is_erased_a_day_after_its_last_message() {
 #[tokio::test]
 async fn messages_over_other_routes_and_answers_put_the_end_off() {
     let case = Case::new().await;
-    case.script("", [text("One."), call("ui_paste", json!({})), text("Pasted.")]).await;
+    case.script("", [text("One.")]).await;
+    case.script("paste", [call("ui_paste", json!({})), text("Pasted.")]).await;
     let unlisted = Unlisted::begun(case).await;
     let Unlisted { case, thread, .. } = &unlisted;
     let first = unlisted.end().await;
-    let mut body = case.says("Paste it");
-    body["thread_id"] = json!(thread);
+    let mut body = json!({ "content": case.said("Paste it", "paste"), "thread_id": thread });
     body["chat_context"] = json!({ "kind": "editor" });
     let schema = json!({ "type": "object" });
     body["client_tools"] =
