@@ -47,8 +47,9 @@ pub async fn told(answer: Answer, form: Form) -> Answer {
             if header(&response, "content-type").as_deref() == Some(PROBLEM) =>
         {
             let body = object::text(&response).await.into_bytes();
-            let kept = header(&response, KEPT).map(|value| (KEPT, value));
-            (response.status(), body, Vec::from_iter(kept))
+            let mut headers = vec![("content-type", PROBLEM.to_owned())];
+            headers.extend(header(&response, KEPT).map(|value| (KEPT, value)));
+            (response.status(), body, headers)
         }
         Answer::Ours(Reply { status, headers, body: Some(body) }) if is_problem(&headers) => {
             (status, body, headers)

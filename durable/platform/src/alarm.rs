@@ -159,8 +159,7 @@ impl Thread {
                 Step::Tell(batch) => {
                     left = None;
                     let batch = batch.clone();
-                    let was_refused = batch.attempts > 0;
-                    let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new())), was_refused).await;
+                    let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new()))).await;
                     drain.told(batch, answer);
                     continue;
                 }
@@ -219,14 +218,10 @@ impl Thread {
         Ok(was_erased)
     }
 
-    async fn tell(
-        &self,
-        rows: Result<Vec<Outgoing>, StoreError>,
-        was_refused: bool,
-    ) -> Result<(), StoreError> {
+    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
         let mut rows = rows?;
         // An erasure finds the threads that D1 knows. It may have missed one of which D1 could not hear.
-        if was_refused && self.was_erased().await? {
+        if self.store.has_refused_news()? && self.was_erased().await? {
             rows = rows.iter().flat_map(Outgoing::deeds).collect();
         }
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;

@@ -53,7 +53,9 @@ async fn together_they_have_the_limit_of_a_message() {
     let fits = 100_000 - ask.chars().count() - 2;
     let messages = |chars: usize| json!([user(&"x".repeat(chars)), user(&ask)]);
     let refused = async |reply: Reply, member: &str| {
-        let error = reply.expect(400).await.json().await["error"].clone();
+        let reply = reply.expect(400).await;
+        assert_eq!(reply.header("content-type"), "application/json");
+        let error = reply.json().await["error"].clone();
         assert_eq!((&error["code"], &error["param"]), (&json!("invalid_request"), &json!(member)), "{error}");
     };
     for chars in [fits + 1, 300_000] {
