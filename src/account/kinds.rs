@@ -339,10 +339,7 @@ pub const TABLES: &[Table] = &[
         },
         100,
     ),
-    Table {
-        name: "erasures",
-        whose: Whose::Nobodys("the row tells that all data of a user is gone, and goes after 30 days"),
-    },
+    Table { name: "erasures", whose: Whose::Nobodys("a row says for 30 days that a user's data is gone") },
     Table { name: "retention_runs", whose: Whose::Nobodys("a run of the retention has numbers alone") },
 ];
 
