@@ -86,7 +86,7 @@ pub enum ThreadCommand {
         /// it; any other one has its own.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         history: Vec<String>,
-        /// What the user said after the conversation and before the message. A new thread takes both as one message.
+        /// The words of the user after the conversation and before the message. A new thread takes both as one message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unanswered: Option<String>,
         /// Whether a new thread stands in no list, and is deleted a day after its last message.

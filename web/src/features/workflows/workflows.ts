@@ -99,7 +99,7 @@ export class Workflows {
     try {
       const open = await putWorkflow(draft.id, checked.value);
       this.#reading += 1;
-      // What was written meanwhile stays: it is a draft of the next version.
+      // The text that a person wrote meanwhile stays, as a draft of the next version.
       const next = { id: open.workflow_id, isNew: false, refused: null };
       this.desk.set(({ draft: now }) => ({
         draft: now === draft ? null : now?.begun === draft.begun ? { ...now, ...next } : now,

@@ -1,4 +1,4 @@
-//! What counts as a title in a model's reply. Issue 23, 9.
+//! The replies of a model that count as a title, and those that do not. Issue 23, 9.
 
 use proptest::prelude::{any, proptest};
 
