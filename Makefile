@@ -71,6 +71,9 @@ test: $(RUST) $(NPM) $(PAGE_NPM) ## everything that CI runs
 	@+$(MAKE) --no-print-directory e2e
 	@+$(MAKE) --no-print-directory $(LANES) $(SUITES)
 
+# A Worker with few features, as ARCHITECTURE.md has it.
+FEW := files,web
+
 # `isolate_memory` counts all allocations of its process, so it has its own process.
 NATIVE := --workspace --lib --test isolate_memory
 
@@ -80,6 +83,7 @@ verify: $(RUST) $(PAGE_NPM) ## the quick part: format, lints, native tests, the 
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p espalier --target wasm32-unknown-unknown -- -D warnings
 	cargo clippy --locked -p espalier --target wasm32-unknown-unknown --features faults,fixtures -- -D warnings
+	cargo clippy --locked -p espalier --target wasm32-unknown-unknown --no-default-features --features $(FEW) -- -D warnings
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --locked $(NATIVE); \
 	else set -x; cargo test --locked $(NATIVE); fi
 	cd web && $(TOOLS) npm run check && $(TOOLS) npm test

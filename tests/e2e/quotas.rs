@@ -1,6 +1,8 @@
 //! Quotas, at the instance that has them: two turns at a time, 100 000 tokens and 2 500 000 uploaded bytes a day, and five
 //! threads per user.
 
+mod outage;
+
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;

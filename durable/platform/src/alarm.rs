@@ -11,7 +11,7 @@ use crate::adapters::{files, knowledge, records, telemetry, titles};
 use crate::sessions::telling;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
-use crate::storage::turn::Reason;
+use crate::storage::turn::{ERASED, Reason};
 use crate::storage::{StoreError, tell};
 use engine::journal::FailureRecord;
 use wire::protocol::ApiError;
@@ -209,30 +209,37 @@ impl Thread {
     async fn was_erased(&self) -> Result<bool, StoreError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(false) };
         let asking = tell::was_erased(&self.env, &thread.owner, thread.created_at);
-        let was_erased = self.within_patience(asking).await.map_err(StoreError)?;
-        if was_erased {
-            let now = self.clock.now_ms();
-            self.store.set_timer(Reason::Erase, now)?;
-            self.store.arm(now)?;
+        let was_erased = asking.await.map_err(StoreError)?;
+        // Meanwhile it may have been deleted: a timer would wake what is left of it for ever.
+        if was_erased && self.store.meta()?.is_some_and(|meta| meta.thread.is_some()) {
+            self.store.set_timer(Reason::Erase, ERASED)?;
+            self.store.arm(self.clock.now_ms())?;
         }
         Ok(was_erased)
     }
 
-    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
-        let mut rows = rows?;
-        // An erasure finds the threads that D1 knows. It may have missed one of which D1 could not hear.
-        if self.store.has_refused_news()? && self.was_erased().await? {
-            rows = rows.iter().flat_map(Outgoing::deeds).collect();
+    /// Tells D1 these rows. An erasure finds the threads that D1 knows. It may have missed one of which D1 could not hear:
+    /// of such a thread D1 hears the deeds alone.
+    async fn tell_d1(&self, rows: &[Outgoing], is_erased: bool) -> Result<(), StoreError> {
+        let is_erased = is_erased || (self.store.has_refused_news()? && self.was_erased().await?);
+        if !is_erased {
+            return tell::tell(&self.env, rows).await;
         }
+        let deeds: Vec<Outgoing> = rows.iter().flat_map(Outgoing::deeds).collect();
+        tell::tell(&self.env, &deeds).await
+    }
+
+    async fn tell(&self, rows: Result<Vec<Outgoing>, StoreError>) -> Result<(), StoreError> {
+        let rows = rows?;
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
         let all: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
-        let is_unlisted = self.store.timer(Reason::Erase)?.is_some();
+        let erase_at = self.store.timer(Reason::Erase)?;
         let unlisted: Option<Vec<Outgoing>> =
-            is_unlisted.then(|| all.iter().cloned().filter_map(Outgoing::unlisted).collect());
+            erase_at.is_some().then(|| all.iter().cloned().filter_map(Outgoing::unlisted).collect());
         let rows = unlisted.as_deref().unwrap_or(&all);
         // The quotas, R2, D1 and the collector are told even if one of them fails: news that arrive twice change nothing.
         let telling = join5(
-            tell::tell(&self.env, rows),
+            self.tell_d1(rows, erase_at == Some(ERASED)),
             accounts::tell(&self.env, &self.clock, rows),
             files::delete_of_threads(&self.env, rows),
             knowledge::follow_paths(&self.env, rows),

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::storage::StoreError;
 use crate::storage::thread::ThreadMeta;
-use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use crate::storage::turn::{ERASED, Reason, TurnRow, TurnStatus};
 use wire::model::Message;
 use wire::protocol::{
     ApiError, ChatRequest, Dialect, FinishReason, OpenAi, OpenAiApi, Owner, Role, Seq, StoredMessage,
@@ -111,15 +111,22 @@ impl Thread {
 
     /// Deletes the thread. The timer goes with it; where that fails, the alarm comes again.
     pub async fn erase(self: &Rc<Self>) {
-        let owner = match self.store.meta() {
-            Ok(meta) => meta.and_then(|meta| meta.thread).map(|thread| thread.owner),
-            Err(error) => return worker::console_error!("erasing a thread: {error}"),
-        };
-        if let Some(owner) = owner
-            && let Err(error) = self.delete(&owner, DeletedBy::Service).await
-        {
+        if let Err(error) = self.erase_now().await {
             worker::console_error!("erasing a thread: {error}");
         }
+    }
+
+    async fn erase_now(self: &Rc<Self>) -> Result<(), ApiError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else {
+            // It was deleted already: its timer would come for ever.
+            self.store.clear_timer(Reason::Erase)?;
+            return Ok(self.store.arm(self.clock.now_ms())?);
+        };
+        let by = match self.store.timer(Reason::Erase)? {
+            Some(ERASED) => DeletedBy::Erasure,
+            _ => DeletedBy::Service,
+        };
+        self.delete(&thread.owner, by).await.map(drop)
     }
 }
 

@@ -16,7 +16,7 @@ use worker::{D1PreparedStatement, Date, Env, Result, console_error};
 
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::erasure::{
-    Confirmation, DOCUMENTS, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, STEP_REQUESTS, Stage, THREADS,
+    Confirmation, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, STEP_REQUESTS, Stage, THREADS,
     drive as drive_job, in_progress, not_found, receipt,
 };
 use crate::account::kinds::{self, Rows};
@@ -213,6 +213,7 @@ impl Erasing for Stored<'_> {
 
     #[cfg(feature = "knowledge")]
     async fn vectors(&mut self, after: &str) -> Result<Deleted> {
+        use crate::account::erasure::DOCUMENTS;
         use features::knowledge::KnowledgeError;
         use features::knowledge::store::collections::D1Collections;
         self.requests += 2;

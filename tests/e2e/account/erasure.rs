@@ -5,7 +5,7 @@ use std::time::Duration;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_at, d1, eventually, object_at, places};
-use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -302,6 +302,14 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
         (!waits.is_empty()).then_some(())
     })
     .await;
+    // A turn of it is still open: its usage goes, too.
+    case.script("waits", [call("ui_paste", json!({}))]).await;
+    let tool = json!({ "name": "ui_paste", "description": "Pastes.", "input_schema": { "type": "object" } });
+    let mut waiting = json!({ "thread_id": thread, "content": case.said("Paste it", "waits") });
+    waiting["chat_context"] = json!({ "kind": "editor" });
+    waiting["client_tools"] = json!([tool]);
+    let mut stream = case.client.chat(&waiting).await;
+    stream.until(|event| event.text("state") == "waiting_on_user").await;
     let receipt = begin(&case.client).await;
     settle(MAIN, &user).await;
     ended(&Client::nobody_at(&env("ESPALIER_URL")), &receipt).await;
@@ -313,6 +321,11 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
     change_at(MAIN, &format!("DROP TRIGGER {outage}")).await;
     eventually("the thread is gone", || async {
         places(MAIN, &mark).await.iter().all(|place| place == "do freed").then_some(())
+    })
+    .await;
+    eventually("D1 has heard of all", || async {
+        let waits = "SELECT 1 FROM outbox WHERE attempts > 0 OR due_at < unixepoch() * 1000";
+        object_at(MAIN, &object, waits).await.is_empty().then_some(())
     })
     .await;
     for table in ["threads", "messages", "llm_usage"] {

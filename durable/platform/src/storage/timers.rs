@@ -3,7 +3,7 @@
 use super::StoreError;
 use super::schedule::{self, Part, Schedule};
 use super::sql::{Store, int, unsigned};
-use super::turn::Reason;
+use super::turn::{ERASED, Reason};
 
 impl Store {
     /// Sets a timer; one that is there is moved.
@@ -20,9 +20,10 @@ impl Store {
         self.run(query, [reason.as_str().into(), int(due_at)])
     }
 
-    /// Moves a timer, if it is there.
+    /// Moves a timer, if it is there. The mark of an erasure stays.
     pub fn move_timer(&self, reason: Reason, due_at: u64) -> Result<(), StoreError> {
-        self.run("UPDATE timers SET due_at = ?2 WHERE reason = ?1", [reason.as_str().into(), int(due_at)])
+        let query = "UPDATE timers SET due_at = ?2 WHERE reason = ?1 AND due_at <> ?3";
+        self.run(query, [reason.as_str().into(), int(due_at), int(ERASED)])
     }
 
     /// Takes a timer away.

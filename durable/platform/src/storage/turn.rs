@@ -46,11 +46,14 @@ pub enum Reason {
     Records,
     /// The notice of a session's end is sent, or sent again.
     Notices,
-    /// The thread stands in no list, and is deleted.
+    /// The thread is deleted: it stands in no list, or all data of its user was erased, where the time is [`ERASED`].
     Erase,
     /// A model is asked for the thread's title.
     Title,
 }
+
+/// The time of [`Reason::Erase`] in a thread whose user's data was erased.
+pub const ERASED: u64 = 0;
 
 impl Reason {
     /// The name of the timer's row.
