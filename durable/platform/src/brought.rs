@@ -45,15 +45,16 @@ impl Thread {
         Ok(thread)
     }
 
-    /// Puts the words of the user that no answer follows before the message, where the thread is new: no turn has them.
+    /// Puts the words of the user that no answer follows before the message, where no turn before it has them: the thread
+    /// is new, or the message follows the answer before these words (`follows`).
     pub fn begin_with(
         &self,
         owner: &Owner,
         request: &mut ChatRequest,
         dialect: Option<&Dialect>,
-        unanswered: String,
+        (unanswered, follows): (String, bool),
     ) -> Result<(), ApiError> {
-        if self.of(owner)?.is_some() {
+        if !follows && self.of(owner)?.is_some() {
             return Ok(());
         }
         request.content.put_before(unanswered);

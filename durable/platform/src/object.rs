@@ -85,11 +85,12 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         } => {
             let visitor = visitor.as_ref();
             let manner = Manner::of(&request);
+            let has_place = follows.is_some();
             if let Some(follows) = follows {
                 request.replaces_message_id = thread.replaced(&owner, dialect.as_ref(), follows, &history)?;
             }
             if let Some(unanswered) = unanswered {
-                thread.begin_with(&owner, &mut request, dialect.as_ref(), unanswered)?;
+                thread.begin_with(&owner, &mut request, dialect.as_ref(), (unanswered, has_place))?;
             }
             let request = &request;
             let (owner, history) = (&owner, history.as_slice());

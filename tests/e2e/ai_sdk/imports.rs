@@ -76,6 +76,25 @@ async fn another_answer_can_be_the_first_request_of_a_chat_that_another_service_
     assert_problem(reply, 400, "invalid_request", Some("messages")).await;
 }
 
+// What the user said before the message stays with it in every version.
+#[tokio::test]
+async fn another_answer_has_all_that_the_user_said() {
+    let case = Case::new().await;
+    case.script("", [text("It is short.")]).await;
+    let (report, ask) = ("Here is the report: 42.", case.said("Sum it up", ""));
+    let messages = [message("u1", "user", report), message("u2", "user", &ask)];
+    for trigger in ["submit-message", "regenerate-message"] {
+        let body = json!({ "id": "reports", "messages": messages, "trigger": trigger });
+        case.client.post("/api/ai-sdk/chat", &body).await.expect(200).await.text().await;
+    }
+    let asked = case.requests("").await.requests;
+    assert_eq!(asked.len(), 2);
+    for request in asked {
+        let contents = request.contents();
+        assert!(contents.contains(&format!("{report}\n\n{ask}")), "{contents:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_long_history_is_skipped_up_to_the_limit() {
     const LIMIT: usize = 16 << 20;

@@ -45,6 +45,22 @@ async fn a_new_thread_takes_them_with_the_newest_one() {
     }
 }
 
+// A response's input has the new messages alone, so the thread has none of them.
+#[tokio::test]
+async fn they_follow_an_earlier_response() {
+    let case = Case::new().await;
+    case.script("", [text("Yes.")]).await;
+    case.script("next", [text("It is short.")]).await;
+    let first = json!({ "input": case.said("Ready?", "") });
+    let first = case.client.post("/v1/responses", &first).await.expect(200).await.json().await;
+    let (report, ask) = ("Here is the report: 42.", case.said("Sum it up", "next"));
+    let body = json!({ "input": [user(report), user(&ask)], "previous_response_id": first["id"] });
+    let answer = case.client.post("/v1/responses", &body).await.expect(200).await.json().await;
+    let whole = format!("{report}\n\n{ask}");
+    assert_eq!(texts(&case, &answer).await[2..], [&*whole, "It is short."]);
+    assert!(case.requests("next").await.requests[0].contents().contains(&whole));
+}
+
 #[tokio::test]
 async fn together_they_have_the_limit_of_a_message() {
     let case = Case::new().await;
