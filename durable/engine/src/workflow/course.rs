@@ -104,10 +104,12 @@ async fn steer(turn: &Turn, level: &mut Level) -> Result<(), Halt> {
                 level.end_stage(heading, &ended.notes.notes, keeps_round);
                 Move::Begin(change)
             }
-            Move::Go(steered) => return note(turn, level, steered),
+            Move::Go(steered) => return note(turn, level, steered).map(drop),
             Move::Stop(change) => {
-                note(turn, level, Steered { texts: Vec::new(), change: Some(change) })?;
-                level.end_here();
+                let went_on = note(turn, level, Steered { texts: Vec::new(), change: Some(change) })?;
+                if !went_on {
+                    level.end_here();
+                }
                 return Ok(());
             }
         };
@@ -323,12 +325,14 @@ fn names(step: &WorkflowStep, name: &str) -> bool {
     step.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name))
 }
 
-/// Journals how the root goes on, unless an earlier run did, and goes on so.
-fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<(), Halt> {
+/// Journals how the root goes on, unless an earlier run did, and goes on so. Returns whether it has a message by which to go
+/// on, or went on in an earlier run: code of another version may have gone on where this one ends the turn.
+fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<bool, Halt> {
     let at = level.wave_key();
     let known = turn.replay.steered(&at).cloned();
     // A run that went on from here without a word had nothing to say, whatever this version would say.
-    let known = known.or_else(|| turn.replay.has_begun(&at).then(Steered::default));
+    let has_begun = turn.replay.has_begun(&at);
+    let known = known.or_else(|| has_begun.then(Steered::default));
     let is_new = known.is_none();
     let steered = known.unwrap_or(steered);
     if is_new && steered != Steered::default() {
@@ -340,5 +344,5 @@ fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<(), Halt> {
         staged.session.apply(change);
     }
     level.steer(&steered.texts);
-    Ok(())
+    Ok(has_begun || !steered.texts.is_empty())
 }

@@ -38,11 +38,12 @@ const RESULT_BYTES: usize = 4_000;
 /// The most bytes of each result, and of all together, that the root's model reads: a third of a call's result.
 const CARRIED_RESULT_BYTES: usize = 1_000;
 const CARRIED_BYTES: usize = 16_000;
-/// The result of a call whose plan a person did not allow.
-const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it was carried out.";
+/// The result of a call whose plan a person did not allow. Journals have it, and `carry_out` knows such a call by it: a
+/// later release must not change it.
+pub(super) const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it was carried out.";
 
-/// The result of a call about whose plan no person decided.
-const UNANSWERED: &str = "No person decided on this plan, so nothing of it was carried out.";
+/// The result of a call about whose plan no person decided. As fixed as `NOT_ALLOWED`.
+pub(super) const UNANSWERED: &str = "No person decided on this plan, so nothing of it was carried out.";
 
 /// The outcome of a planned step.
 pub(super) enum Came {
@@ -188,7 +189,10 @@ fn noted(
     let room =
         room.ok_or_else(|| format!("notes and values have {length} bytes, and they may have {bytes}"))?;
     // Each byte of a line of JSON takes two at most within a string of JSON.
-    Ok((proposed(&shortened(&carried(results), room / 2)), None))
+    let results = shortened(&carried(results), room / 2);
+    // The mark of a cut alone may be too long.
+    let results = if results.len() * 2 > room { "" } else { &results };
+    Ok((proposed(results), None))
 }
 
 /// Makes the plan, which ends with `complete_step`. Actions after that are left out; where it is missing, it is meant.

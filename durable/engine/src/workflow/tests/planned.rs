@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::journal::Answer;
+use crate::workflow::planned::{NOT_ALLOWED, UNANSWERED};
+use crate::workflow::prompt::CARRIED_OUT;
 use wire::model::ModelErrorKind;
 use wire::protocol::Awaited;
 
@@ -150,6 +152,25 @@ fn without_notes_the_results_of_the_plan_stand() {
         assert_eq!(left(&case).notes[0].notes, notes("By hand"));
         assert_eq!(case.tools.ran.borrow().len(), 1);
         assert!(!requests(&case).iter().any(|request| told(request).join(" ").contains("No plan")));
+    }
+}
+
+// A proposal that has room for a part of the results, for their cut alone, or for none is whole.
+#[test]
+fn a_proposal_is_never_cut() {
+    for spare in [0, 1, 13, 25, 26, 27, 100] {
+        let room = Limits::default().tool_result_bytes - spare;
+        let proposal = |value: &str| json!({"notesMarkdown": notes("Collect"), "contextUpdates": {"seen": value}, "results": ""});
+        let value = "x".repeat(room - proposal("").to_string().len());
+        let written = json!({"notesMarkdown": notes("Collect"), "contextUpdates": {"seen": value}});
+        let levels = [
+            ("plan Collect", vec![plan(&[("echo", json!({"n": "y".repeat(100)}))])]),
+            ("notes of Collect", vec![Reply::Calls(vec![("finish_subtask", written)])]),
+            ("verify Collect", vec![verdict("pass")]),
+        ];
+        let case = planning(json!({"verifier": {"threshold": "low"}}), &levels).run();
+        assert_eq!(left(&case).notes[0].notes, notes("Collect"), "{spare}");
+        assert_eq!(case.tools.ran.borrow().len(), 1, "{spare}");
     }
 }
 
@@ -307,4 +328,17 @@ fn the_notes_of_a_plan_are_judged() {
     let asked = asked(&case, "You judge");
     assert_eq!(asked.len(), 2);
     assert!(asked.iter().all(|asked| asked.contains("echo {")), "{asked:?}");
+}
+
+// The results by which a journal of an older release is understood: who changes one breaks turns that go on over a deploy.
+#[test]
+fn the_results_of_a_plan_stay_as_journals_have_them() {
+    assert_eq!(
+        [NOT_ALLOWED, UNANSWERED, CARRIED_OUT],
+        [
+            "A person did not allow this plan, so nothing of it was carried out.",
+            "No person decided on this plan, so nothing of it was carried out.",
+            "The plan was carried out, and these results stand",
+        ]
+    );
 }

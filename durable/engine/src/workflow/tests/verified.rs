@@ -1,8 +1,9 @@
 //! Steps whose work a model judges, and a person after it.
 
 use super::*;
-use crate::journal::{Answer, TurnStop};
+use crate::journal::{Answer, Steered, TurnStop};
 use crate::profiles::{Chain, Role};
+use crate::workflow::prompt;
 use wire::model::ModelErrorKind;
 use wire::protocol::{Awaited, Decision, FinishReason};
 
@@ -195,14 +196,16 @@ fn an_unanswered_review_waits() {
     assert_eq!(lines[lines.len() - 3], "state waiting");
 }
 
-// A hook that blocks the review is no word of a person: nobody was asked.
-#[test]
-fn a_review_that_nobody_sees_waits() {
+/// A hook blocks the review of a work that the verifier leaves to a person.
+fn blocked() -> Case {
     let mut case = on(
         session(&verified()),
         script(&[
-            ("Collect", vec![Reply::Calls(vec![done("Collect")])]),
+            ("Collect", vec![Reply::Calls(vec![done("Collect")]), Reply::Calls(vec![done("Late")])]),
+            ("verify Collect, Late", vec![judges("pass", "")]),
             ("verify Collect", vec![judges("escalate", "")]),
+            ("Write", vec![Reply::Calls(vec![done("Write")])]),
+            ("all done", vec![Reply::Text("Done.")]),
             (
                 "judge",
                 vec![Reply::Calls(vec![("finish_subtask", json!({"decision": "block", "text": "no"}))])],
@@ -213,9 +216,34 @@ fn a_review_that_nobody_sees_waits() {
         "name": "guard", "on": "action", "of": "main", "match": ["review_step"], "instructions": "guard",
     }]);
     case.setting.hooks = crate::hooks::from_variable(&hook.to_string()).unwrap();
-    let case = case.run();
+    case
+}
+
+// A hook that blocks the review is no word of a person: nobody was asked.
+#[test]
+fn a_review_that_nobody_sees_waits() {
+    let case = blocked().run();
     assert!(case.lines().iter().any(|line| line.contains("review_step End error \"blocked by hook")));
     assert_eq!(flow(&case).last().unwrap(), "workflow waiting 0/2 unanswered");
+}
+
+// An earlier version took such a review for a denial, and told the model so. Its turn goes on from there.
+#[test]
+fn what_an_earlier_version_told_after_such_a_review_stands() {
+    let mut entries = blocked().run().disk.entries.take();
+    let last = entries.iter().rposition(|entry| matches!(entry.fact, Fact::Steered(_))).unwrap();
+    entries.truncate(last + 1);
+    let Fact::Steered(steered) = &mut entries[last].fact else { panic!() };
+    let denied = SessionChange {
+        status: SessionStatus::Running,
+        reason: Some("denied".to_owned()),
+        ..steered.change.take().unwrap()
+    };
+    **steered = Steered { texts: vec![prompt::DENIED.to_owned()], change: Some(denied) };
+    let mut case = blocked();
+    case.disk.found(entries);
+    case.resume(None);
+    assert_eq!(left(&case).status, SessionStatus::Complete, "{:?}", case.lines());
 }
 
 // A turn that is cancelled at a review tells its readers that the session waits.
