@@ -84,6 +84,7 @@ export async function queue(browser) {
     assertEqual(await asked(page), [llm.says("Count"), c], "the questions");
     assertEqual(await byId(page, "queue").count(), 0, "the list");
     assertEqual(await byId(page, "composer").inputValue(), "Rather this", "the composer");
+    await focused(page, "composer");
   });
   await quiet("the queue", notes);
   await context.close();
@@ -117,6 +118,21 @@ export async function sending(browser) {
     await byId(page, "queue-resume").click();
     await byId(page, "message-assistant").filter({ hasText: "Answer c." }).waitFor();
     await settled(page);
+  });
+
+  await check("an edit out of which a person signs is kept nowhere", async () => {
+    await llm.script("last", [{ calls: [erase("the third line")] }]);
+    await send(page, llm.says("Once more", "last"));
+    await byId(page, "approval").waitFor();
+    await write(page, "The next one");
+    await byId(page, "queued-edit").click();
+    await byId(page, "queued-text").fill("Half a thought");
+    const other = await context.newPage();
+    await other.goto(env("ESPALIER_URL"));
+    await other.evaluate(() => new BroadcastChannel("espalier").postMessage({ what: "signed_out" }));
+    await page.waitForURL(new URL("/", env("ESPALIER_URL")).href);
+    await byId(page, "composer").waitFor();
+    assertEqual(await page.evaluate(() => JSON.stringify(sessionStorage).includes("Half a thought")), false, "the edit");
   });
   await quiet("sending now", notes);
   await context.close();

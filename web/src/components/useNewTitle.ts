@@ -20,7 +20,7 @@ export function useNewTitle({ finishReason }: TurnView): void {
     const isFirst = hasFirstAnswer(conversation.store.get().exchanges);
     if (!ran.current || finishReason !== "stop" || !isFirst || !page.get().health?.titles) return;
     ran.current = false;
-    // They go on if the person opens another chat meanwhile.
-    for (const after of READ_AGAIN_MS) setTimeout(() => void threads.load(), after);
+    // They go on if the person opens another chat meanwhile. Without a session they would ask for another one.
+    for (const after of READ_AGAIN_MS) setTimeout(() => page.get().phase === "ready" && void threads.load(), after);
   }, [finishReason]);
 }

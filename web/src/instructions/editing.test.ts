@@ -56,6 +56,20 @@ it("saves once at a time, and does not call a text saved that was typed meanwhil
   expect(editingOf(MINE)).toMatchObject({ saved: "One two", text: "One two", state: "saved" });
 });
 
+it("takes no reading that a saving overtook", async () => {
+  await read(MINE);
+  for (const late of [Response.json({ content: "Dutch." }), Response.json({ detail: "down" }, { status: 503 })]) {
+    let told: (answer: Response) => void = () => {};
+    answer = (line) => (line.startsWith("PUT") ? new Response(null, { status: 204 }) : new Promise((resolve) => (told = resolve)));
+    const reading = read(MINE);
+    edit(MINE, "In Frisian");
+    await save(MINE);
+    told(late);
+    await reading;
+    expect(editingOf(MINE)).toEqual({ saved: "In Frisian", text: "In Frisian", state: "saved", problem: null });
+  }
+});
+
 it("keeps the latest texts alone", () => {
   for (let at = 0; at < MOST_TEXTS; at++) edit(`/${at}`, "typed");
   expect(editingOf("/0").text).toBe("typed");

@@ -18,6 +18,9 @@ const NOTHING: Editing = { saved: null, text: "", state: "edited", problem: null
 /** The page keeps this many texts: the person's own, and those of the projects that were opened last. */
 export const MOST_TEXTS = 20;
 
+/** How many savings began, by the paths. */
+const begun = new Map<string, number>();
+
 export const editing = new Store<{ byPath: Readonly<Record<string, Editing>> }>({ byPath: {} });
 
 export function editingOf(path: string): Editing {
@@ -30,16 +33,18 @@ function put(path: string, change: Partial<Editing>): void {
   }));
 }
 
-/** Reads the instructions. What the person has typed stays. */
+/** Reads the instructions. What the person has typed stays. An answer that a saving overtakes counts for nothing. */
 export async function read(path: string): Promise<void> {
   if (editingOf(path).state === "saving") return;
   put(path, { state: "edited", problem: null });
+  const savings = begun.get(path);
+  const isOvertaken = () => begun.get(path) !== savings;
   try {
     const { content } = await readInstructions(path);
-    const { text, saved, state } = editingOf(path);
-    if (state !== "saving") put(path, { saved: content, text: text.trim() === (saved ?? "") ? content : text });
+    const { text, saved } = editingOf(path);
+    if (!isOvertaken()) put(path, { saved: content, text: text.trim() === (saved ?? "") ? content : text });
   } catch (error) {
-    put(path, { problem: wordsFor(error) });
+    if (!isOvertaken()) put(path, { problem: wordsFor(error) });
   }
 }
 
@@ -52,6 +57,7 @@ export function edit(path: string, text: string): void {
 export async function save(path: string): Promise<void> {
   const { text, state } = editingOf(path);
   if (state === "saving") return;
+  begun.set(path, (begun.get(path) ?? 0) + 1);
   put(path, { state: "saving", problem: null });
   try {
     await writeInstructions(path, text);

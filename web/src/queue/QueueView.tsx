@@ -2,11 +2,11 @@
 // go on.
 
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import { focusComposer, focusNext, neighbour } from "../components/focus";
+import { COMPOSER_ID, focusComposer, focusNext, neighbour } from "../components/focus";
 import { PencilIcon, TrashIcon } from "../components/Icons";
 import { en } from "../en";
 import { restoreDraft } from "../state/drafts";
-import { conversation } from "../state/page";
+import { conversation, page } from "../state/page";
 import type { MessageQueue, QueuedMessage } from "../wire";
 import { words } from "./en";
 import "./queue.css";
@@ -16,7 +16,7 @@ export function QueueView({ queue: { held, messages } }: { queue: MessageQueue }
   /** The message that was edited: the focus goes back to its button. */
   const [edited, setEdited] = useState<string | null>(null);
   const close = (id: string) => {
-    setEditing(null);
+    setEditing((now) => (now === id ? null : now));
     setEdited(id);
   };
   return (
@@ -95,35 +95,49 @@ function Waiting({ message, focused, onEdit }: { message: QueuedMessage; focused
   );
 }
 
-/** The words of an edit; null once they are saved or given up. The turn of the message may begin meanwhile, or the person opens
-    another chat: then they go into the draft. */
-function useUnsaved(content: string) {
+/** The edit of a message. The words that are neither saved, given up nor on their way go into the draft where the editor goes
+    before them: the turn of the message began, or the person opened another chat. */
+function useEdit({ id, content }: QueuedMessage, onDone: () => void) {
   const unsaved = useRef<string | null>(content);
+  const isOpen = useRef(true);
+  const { threadId } = conversation.store.get();
+  const keep = useRef(() => {
+    const typed = unsaved.current;
+    // A person who has signed out leaves nothing.
+    if (threadId === null || page.get().session === null || !typed?.trim() || typed === content) return;
+    restoreDraft(threadId, typed, []);
+    focusNext(() => document.getElementById(COMPOSER_ID));
+  });
   useEffect(() => {
-    const { threadId } = conversation.store.get();
+    isOpen.current = true;
     return () => {
-      const typed = unsaved.current;
-      if (threadId !== null && typed?.trim() && typed !== content) restoreDraft(threadId, typed, []);
+      isOpen.current = false;
+      keep.current();
     };
   }, []);
-  return unsaved;
+  const type = (text: string) => (unsaved.current = text);
+  const cancel = () => {
+    unsaved.current = null;
+    onDone();
+  };
+  const save = async (text: string) => {
+    unsaved.current = null;
+    const taken = await conversation.queue.edit(id, text);
+    // The editor stays open for words that were typed meanwhile.
+    if (taken && unsaved.current === null) onDone();
+    if (!taken) unsaved.current ??= text;
+    if (!taken && !isOpen.current) keep.current();
+  };
+  return { type, cancel, save };
 }
 
 function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => void }) {
   const [text, setText] = useState(message.content);
   const box = useRef<HTMLTextAreaElement>(null);
-  const unsaved = useUnsaved(message.content);
+  const { type, cancel, save: saveNow } = useEdit(message, onDone);
   useEffect(() => box.current?.focus(), []);
   const complete = text.trim() !== "" || message.attachments.length > 0;
-  const cancel = () => {
-    unsaved.current = null;
-    onDone();
-  };
-  const save = () => {
-    if (!complete) return;
-    // The editor stays open for words that were typed meanwhile.
-    void conversation.queue.edit(message.id, text).then((taken) => taken && unsaved.current === text && cancel());
-  };
+  const save = () => complete && void saveNow(text);
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing) return;
     if (event.key === "Escape") {
@@ -151,7 +165,7 @@ function Editor({ message, onDone }: { message: QueuedMessage; onDone: () => voi
         data-testid="queued-text"
         value={text}
         onChange={({ target }) => {
-          unsaved.current = target.value;
+          type(target.value);
           setText(target.value);
         }}
         onKeyDown={onKeyDown}

@@ -95,7 +95,7 @@ it("the next turn is followed also where the service has no answer at first", as
   let refused = 0;
   service.answer = (request) => (request.url.endsWith("/stream") && refused++ === 0 ? problem(503, "turn_on_hold", "later") : given(request));
   end();
-  while (refused < 2) await vi.advanceTimersByTimeAsync(100);
+  for (let waits = 0; waits < 100 && refused < 2; waits++) await vi.advanceTimersByTimeAsync(100);
   await vi.advanceTimersByTimeAsync(100);
   state.turn = null;
   let isOver = false;
@@ -122,12 +122,17 @@ it("a message that is sent now supersedes, and is shown when the turn has ended"
 it("a refused message comes back into the draft", async () => {
   const { conversation } = await running();
   const { draftOf } = await import("./drafts");
+  const given = service.answer;
   service.answer = () => problem(409, "queue_full", "full");
   await conversation.send("Next");
   expect(draftOf("T").text).toBe("Next");
   expect(conversation.store.get()).toMatchObject({ running: { turnId: "r" }, problem: { words: expect.stringContaining("Ten") } });
   await conversation.sendNow("Now", []);
   expect(draftOf("T").text).toContain("Now");
+  // The next one is taken: nothing of the refusal is left to try again.
+  service.answer = given;
+  await conversation.send("Later");
+  expect(conversation.store.get().problem).toBeNull();
 });
 
 it("a message can be taken out of the queue, and a held queue starts nothing", async () => {

@@ -121,6 +121,7 @@ export class Conversation {
     const { signal } = this.#visit;
     if (draft) clearDraft(threadId ?? NEW_CHAT);
     const outgoing = { words, media, instead, draft };
+    this.dismissProblem();
     if (running) return this.#meanwhile.enqueue(request, outgoing);
     if (threadId === null) for (const choice of choices()) choice.takeAlong(request.thread_id);
     await this.#start(threadId, request, outgoing, () => startTurn(request, signal));

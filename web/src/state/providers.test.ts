@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { leaveFor } from "./leaving";
-import { endOfSignIn, isOtherUser } from "./providers";
+import { endOfSignIn } from "./providers";
+
+/** The function as a page has it that was loaded again. */
+async function loaded() {
+  vi.resetModules();
+  return (await import("./providers")).isOtherUser;
+}
 
 const kept = new Map<string, string>();
 const gone: string[] = [];
@@ -48,15 +54,27 @@ it("leaves for the provider, and comes back to the same chat; a visitor's chats 
 it("knows another user from the one who was here, once", async () => {
   for (const [left, now, other] of [["acme:ada", "acme:bob", true], ["acme:ada", "acme:ada", false], [visitor, "acme:ada", false]] as const) {
     kept.set("espalier.left", left);
-    expect(isOtherUser(now), `${left} ${now}`).toBe(other);
-    expect(isOtherUser(now), "a second time").toBe(false);
-    // The page is loaded again, and the next user signs in.
-    expect(isOtherUser("key:eve"), "the next one").toBe(true);
+    expect((await loaded())(now), `${left} ${now}`).toBe(other);
+    expect((await loaded())(now), "a second time").toBe(false);
+    expect((await loaded())("key:eve"), "the next one").toBe(true);
   }
 });
 
-it("knows another user also where the browser forbids storage", () => {
+it("takes nothing from a user whose session ended, and who is a visitor meanwhile", async () => {
+  for (const user of ["key:ada", visitor, "key:ada", visitor]) expect((await loaded())(user), user).toBe(false);
+  expect((await loaded())("key:bob")).toBe(true);
+});
+
+it("knows another user where the browser shows the page of the one before again", async () => {
+  const ofAda = await loaded();
+  ofAda("key:ada");
+  (await loaded())("key:bob");
+  expect(ofAda("key:bob")).toBe(true);
+});
+
+it("knows another user also where the browser forbids storage", async () => {
   vi.stubGlobal("sessionStorage", undefined);
+  const isOtherUser = await loaded();
   isOtherUser("key:ada");
   expect([isOtherUser("key:ada"), isOtherUser("key:bob")]).toEqual([false, true]);
 });

@@ -2,7 +2,7 @@
 
 import { en } from "../en";
 
-/** Where the user stands who was here last. It lasts as long as the tab. */
+/** Where the user stands who was signed in last. It lasts as long as the tab. */
 const LEFT = "espalier.left";
 /** The same where the browser forbids storage. */
 let here = "";
@@ -12,13 +12,16 @@ const PARAM = "sign_in";
 /** A visitor's id is a bare UUID. Other ids begin with their issuer. */
 export const isVisitor = (userId: string) => !userId.includes(":");
 
-/** Whether another user has signed in than the one who was here: the browser keeps drafts of that one. A visitor who signs in
-    takes the drafts along. From now on this user is the one who was here. */
+/** Whether another user has signed in than the one who was here: the browser keeps drafts of that one. From now on this user
+    is the one who was here. A visitor is nobody else: a visitor who signs in takes the drafts along, and a user whose session
+    ended finds them again. */
 export function isOtherUser(userId: string): boolean {
+  if (isVisitor(userId)) return false;
+  // The browser's back button may show the page of the one before.
   let left = here;
   here = userId;
   try {
-    left = sessionStorage.getItem(LEFT) ?? left;
+    left ||= sessionStorage.getItem(LEFT) ?? "";
     sessionStorage.setItem(LEFT, userId);
   } catch {
     // The browser forbids storage: the page still has drafts of that user.
