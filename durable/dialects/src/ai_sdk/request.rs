@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::given::{
-    Back, DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, Words, bounded, history, named, text,
+    Back, DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, Words, bounded, history, named, text, unanswered,
 };
 use crate::template::Hole::{Json, Text};
 use crate::template::fill;
@@ -102,9 +102,15 @@ impl Body<'_> {
             return Err(ApiError::field("messages", "expected at least one message of the user"));
         };
         let mut before = end.clone();
+        let mut between = Vec::new();
         let answer = loop {
             match said(&mut before)? {
-                Some((_, message)) if message.role != Author::Assistant => {}
+                Some((_, message)) if message.role != Author::Assistant => {
+                    let words = words(&message);
+                    if !words.trim().is_empty() {
+                        between.push(words);
+                    }
+                }
                 answer => break answer.map(|(_, answer)| answer),
             }
         };
@@ -128,7 +134,15 @@ impl Body<'_> {
         let same = (!is_version).then(|| (newest.id.clone(), newest.parts.get().to_owned()));
         let mut earlier =
             || Ok(said(&mut end)?.map(|(_, message)| (message.role == Author::User, words(&message))));
-        let history = history(&mut earlier)?;
+        let mut history = history(&mut earlier)?;
+        // An answer of ours may have no words. Then the question before it still has its turn.
+        if follows.is_some_and(|answer| answer != Uuid::max()) {
+            unanswered(&mut history);
+            between.reverse();
+            if !between.is_empty() {
+                history.push(between.join("\n\n"));
+            }
+        }
         let request = Box::new(self.request(content(&newest, index)?, index)?);
         Ok(Wants::Turn { request, same, follows, history })
     }

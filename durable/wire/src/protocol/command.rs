@@ -86,7 +86,8 @@ pub enum ThreadCommand {
         /// it; any other one has its own.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         history: Vec<String>,
-        /// The words of the user after the conversation and before the message. A new thread takes both as one message.
+        /// The words of the user after the conversation and before the message. A new thread, and a
+        /// message that follows a turn, take both as one message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unanswered: Option<String>,
         /// Whether a new thread stands in no list, and is deleted a day after its last message.

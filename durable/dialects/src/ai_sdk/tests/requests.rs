@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::ai_sdk::request::*;
-use crate::given::{MAX_IMPORTED, MAX_MESSAGES};
+use crate::given::{MAX_IMPORTED, MAX_MESSAGES, unanswered};
 use wire::protocol::{ApiError, Content, Decision, GivenAnswer, IfRunning};
 
 const ANSWER: &str = "0190a0a0-0000-7000-8000-000000000001";
@@ -109,6 +109,17 @@ fn a_version_follows_the_answer_before_its_message() {
     ] {
         let (_, same, follows) = turn(&body(more.clone(), messages));
         assert_eq!((same, follows), (None, expected));
+    }
+    // An answer without words has its question all the same: a version takes what the user said after it.
+    let between =
+        [&history[..2], &[user("u", "Twice"), user("u", " "), user("u", "over")], &history[2..]].concat();
+    for (messages, expected) in
+        [(&history[..], None), (&between[..], Some("Twice\n\nover")), (&between[2..], Some("Twice\n\nover"))]
+    {
+        let Wants::Turn { mut history, .. } = parse(&body(anew.clone(), messages)).unwrap().wants else {
+            panic!()
+        };
+        assert_eq!(unanswered(&mut history).as_deref(), expected);
     }
     let foreign = [user("u1", "One"), assistant("mine", json!([])), user("u2", "Two")];
     assert_eq!(turn(&body(anew.clone(), &foreign)).2, Some(Uuid::max()), "an answer of the history");
