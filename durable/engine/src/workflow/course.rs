@@ -239,6 +239,8 @@ async fn judged(
         }
         // No decision is open any more: the next message goes on.
         Decided::Unanswered => {
+            // A former version took a blocked review for a denial, and its journal may go on from here.
+            staged.retries = 0;
             Move::Stop(changed(&staged.session, SessionStatus::Waiting, Some("unanswered")))
         }
     })

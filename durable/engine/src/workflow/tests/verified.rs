@@ -196,14 +196,15 @@ fn an_unanswered_review_waits() {
     assert_eq!(lines[lines.len() - 3], "state waiting");
 }
 
-/// A hook blocks the review of a work that the verifier leaves to a person.
+/// A hook blocks the review of a work that the verifier has sent back too often.
 fn blocked() -> Case {
+    let works = |about: &str| Reply::Calls(vec![done(about)]);
     let mut case = on(
         session(&verified()),
         script(&[
-            ("Collect", vec![Reply::Calls(vec![done("Collect")]), Reply::Calls(vec![done("Late")])]),
-            ("verify Collect, Late", vec![judges("pass", "")]),
-            ("verify Collect", vec![judges("escalate", "")]),
+            ("Collect", ["Collect", "Collect", "Collect", "Collect", "Late", "Again"].map(works).to_vec()),
+            ("verify Collect, Again", vec![judges("pass", "")]),
+            ("verify Collect", vec![judges("retry", "More.")]),
             ("Write", vec![Reply::Calls(vec![done("Write")])]),
             ("all done", vec![Reply::Text("Done.")]),
             (
@@ -227,7 +228,8 @@ fn a_review_that_nobody_sees_waits() {
     assert_eq!(flow(&case).last().unwrap(), "workflow waiting 0/2 unanswered");
 }
 
-// An earlier version took such a review for a denial, and told the model so. Its turn goes on from there.
+// An earlier version took such a review for a denial: it told the model so, and the retries began anew. Its turn goes on
+// from there.
 #[test]
 fn what_an_earlier_version_told_after_such_a_review_stands() {
     let mut entries = blocked().run().disk.entries.take();
@@ -244,6 +246,7 @@ fn what_an_earlier_version_told_after_such_a_review_stands() {
     case.disk.found(entries);
     case.resume(None);
     assert_eq!(left(&case).status, SessionStatus::Complete, "{:?}", case.lines());
+    assert!(!flow(&case).iter().any(|line| line.contains("needs_human_review")), "no second review");
 }
 
 // A turn that is cancelled at a review tells its readers that the session waits.
