@@ -267,8 +267,7 @@ async fn a_link_dies_with_its_thread_and_with_its_time() {
     change_at(MAIN, &format!("UPDATE shares SET expires_at = 1 WHERE id = '{}'", row(&two))).await;
     assert_dead(&two).await;
     assert_eq!(case.client.read("/api/shares").await, json!({ "shares": [] }));
-    // The next link deletes it.
-    assert_eq!(left(row(&two)).await, 1);
+    // The next link deletes it, if no run of the retention did, which another test may begin.
     share(&case.client, &there, &json!({})).await;
     assert_eq!(left(row(&two)).await, 0);
 }

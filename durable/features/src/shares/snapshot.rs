@@ -111,8 +111,9 @@ fn of_answer(message: &StoredMessage, shown: Shown) -> Vec<SharedPart> {
         MessagePart::Reasoning { .. } | MessagePart::Call { .. } | MessagePart::Summary { .. } => Vec::new(),
     });
     let mut parts: Vec<SharedPart> = parts.collect();
-    // An answer whose only part is its text is stored without parts.
-    if !parts.iter().any(|part| matches!(part, SharedPart::Text { .. })) {
+    // An answer whose only part is its text is stored without parts. The text of a turn that was interrupted also has the
+    // results of its subtasks, which no part of the answer itself has.
+    if message.parts.is_empty() {
         parts.extend(of_text(&message.content));
     }
     parts

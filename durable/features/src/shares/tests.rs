@@ -108,6 +108,16 @@ fn a_message_without_parts_shows_its_text() {
     assert_eq!(shown(&blank, None, ALL).role, Role::Assistant);
 }
 
+// The service puts the results of subtasks into the text of a turn that cannot go on.
+#[test]
+fn an_interrupted_answer_shows_no_result_of_a_subtask() {
+    let stored = message(json!({
+        "role": "assistant", "content": "[Result of a finished subtask]\n\nMARK", "finish_reason": "interrupted",
+        "parts": [{ "type": "call", "tool_call_id": "c1" }],
+    }));
+    assert_eq!(parts(&stored, None, NOTHING), json!([]));
+}
+
 /// The history of a long turn has lost the files, and their labels would still name them.
 #[test]
 fn no_label_names_a_file_that_is_not_shared() {
