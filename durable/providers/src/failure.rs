@@ -15,7 +15,7 @@ mod tests;
 pub struct Complaint {
     /// An HTTP status; gateways repeat it as `code`.
     status: Option<u16>,
-    /// `code` and `type`, in lower case.
+    /// `code`, `type`, `status` and Gemini's reasons, in lower case.
     words: String,
     /// `message`, in lower case.
     message: String,
@@ -29,9 +29,7 @@ impl Complaint {
 
     /// Reads an error object in any of the known forms.
     pub fn from_json(value: &Value) -> Self {
-        // `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare), or bare.
-        let value = value.get(0).unwrap_or(value);
-        let value = value.get("error").or_else(|| value.get("errors")?.get(0)).unwrap_or(value);
+        let value = inside(value);
         if let Some(text) = value.as_str() {
             return Complaint { message: text.to_lowercase(), ..Complaint::default() };
         }
@@ -47,6 +45,12 @@ impl Complaint {
                     complaint.status = status.filter(|code| (400..600).contains(code)).or(complaint.status);
                 }
                 _ => {}
+            }
+        }
+        for detail in details(value) {
+            if let Some(reason) = detail.get("reason").and_then(Value::as_str) {
+                complaint.words.push_str(&reason.to_lowercase());
+                complaint.words.push(' ');
             }
         }
         if let Some(message) = value.get("message").or_else(|| value.get("detail")).and_then(Value::as_str) {
@@ -84,6 +88,8 @@ impl Complaint {
             402 => ModelErrorKind::Quota,
             400..=499 if self.spent() => ModelErrorKind::Quota,
             401 | 403 => ModelErrorKind::Auth,
+            // Gemini refuses a bad key, and a region, with 400.
+            400 if self.says(&["api_key_invalid", "failed_precondition"]) => ModelErrorKind::Auth,
             429 => ModelErrorKind::RateLimited,
             // "Too large" means "too long" here, because pruning helps. Groq sends it for a prompt above its rate.
             413 => ModelErrorKind::ContextTooLong,
@@ -124,6 +130,24 @@ impl Complaint {
         ];
         self.says(&WORDS) || PHRASES.iter().any(|phrase| self.message.contains(phrase))
     }
+}
+
+/// The error itself: `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare), or bare.
+fn inside(value: &Value) -> &Value {
+    let value = value.get(0).unwrap_or(value);
+    value.get("error").or_else(|| value.get("errors")?.get(0)).unwrap_or(value)
+}
+
+/// What Gemini says beside its message.
+fn details(error: &Value) -> impl Iterator<Item = &Value> {
+    error.get("details").and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The seconds after which Gemini may be asked again, as a text: it says so in the body of a refusal, and has no header.
+pub fn retry_delay(body: &[u8]) -> Option<String> {
+    let value: Value = wire::json::from_slice(body).ok()?;
+    let delay = details(inside(&value)).find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    delay.strip_suffix('s').map(str::to_owned)
 }
 
 fn error(kind: ModelErrorKind, place: &str) -> ModelError {

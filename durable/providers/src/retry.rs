@@ -11,10 +11,10 @@ const LONGEST_MS: u64 = 8_000;
 /// The jitter in milliseconds, which spreads clients that got the same `Retry-After`.
 const SPREAD_MS: f64 = 250.0;
 
-/// The retry headers of a response.
+/// What a response says about the next attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetryHints {
-    /// `Retry-After`: seconds, or an HTTP date.
+    /// `Retry-After`: seconds, or an HTTP date. Where the header is missing, the seconds of the body.
     pub retry_after: Option<String>,
     /// `retry-after-ms`, which OpenAI and Azure send beside it.
     pub retry_after_ms: Option<String>,

@@ -13,7 +13,7 @@ use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 
 use engine::ports::Clock;
 use providers::config::Patience;
-use providers::failure::{network, protocol};
+use providers::failure::{network, protocol, retry_delay};
 use providers::permits::Permits;
 use providers::retry::RetryHints;
 use providers::{Codec, Decoder};
@@ -113,7 +113,7 @@ impl Unsent {
                 ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
                     let header = |name| response.header(name);
                     let hints = RetryHints {
-                        retry_after: header("retry-after"),
+                        retry_after: header("retry-after").or_else(|| retry_delay(&body)),
                         retry_after_ms: header("retry-after-ms"),
                     };
                     Again::After(hints.wait_ms(silence.clock.now_ms()))

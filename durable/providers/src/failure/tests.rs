@@ -31,6 +31,31 @@ fn refusals_by_status() {
     }
 }
 
+// Gemini words them as faults of the request. Another model of the chain may answer.
+#[test]
+fn a_key_or_a_region_that_gemini_refuses() {
+    let reason = r#"[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]"#;
+    for body in [
+        format!(r#"{{"error":{{"code":400,"message":"…","status":"INVALID_ARGUMENT","details":{reason}}}}}"#),
+        r#"[{"error":{"code":400,"message":"User location is not supported for the API use.","status":"FAILED_PRECONDITION"}}]"#.to_owned(),
+    ] {
+        assert_eq!(Complaint::from_body(body.as_bytes()).refused(400).kind, Auth, "{body}");
+    }
+    let other = br#"{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"FIELD"},{},7]}}"#;
+    assert_eq!(Complaint::from_body(other).refused(400).kind, BadRequest);
+}
+
+#[test]
+fn the_delay_of_gemini_stands_in_the_body() {
+    let body = |details: &str| format!(r#"[{{"error":{{"code":429,"details":{details}}}}}]"#);
+    let info = r#"{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"45.8s"}"#;
+    assert_eq!(retry_delay(body(&format!("[{{}},{info}]")).as_bytes()).as_deref(), Some("45.8"));
+    for other in ["[]", "7", r#"[{"retryDelay":45}]"#, r#"[{"retryDelay":"soon"}]"#] {
+        assert_eq!(retry_delay(body(other).as_bytes()), None, "{other}");
+    }
+    assert_eq!(retry_delay(b"<html>"), None);
+}
+
 #[test]
 fn too_long_in_the_words_of_each_provider() {
     let bodies = [
