@@ -110,7 +110,7 @@ async fn verified(call: &Call, provider: &Provider, attempt: Option<&Attempt>) -
         tell(provider, "the ID token is invalid");
         Refusal::Failed
     };
-    let token = Token::parse(&id_token).ok_or_else(proves_nothing)?;
+    let token = Token::of_answer(&id_token).ok_or_else(proves_nothing)?;
     let issuer = [Issuer { jwks_url: discovery.jwks_uri, ..provider.issuer.clone() }];
     let issuer = token.issuer(&issuer, Authority::Bearer).ok_or_else(proves_nothing)?;
     // The claims first: they cost nothing.

@@ -218,11 +218,14 @@ impl Thread {
         Ok(was_erased)
     }
 
-    /// Tells D1 these rows. An erasure finds the threads that D1 knows. It may have missed one of which D1 could not hear:
-    /// of such a thread D1 hears the deeds alone.
-    async fn tell_d1(&self, rows: &[Outgoing], is_erased: bool) -> Result<(), StoreError> {
-        let is_erased = is_erased || (self.store.has_refused_news()? && self.was_erased().await?);
-        if !is_erased {
+    /// Whether this thread is one that an erasure missed: it finds those of which D1 has heard.
+    async fn was_missed(&self, erase_at: Option<u64>) -> Result<bool, StoreError> {
+        Ok(erase_at == Some(ERASED) || (self.store.has_refused_news()? && self.was_erased().await?))
+    }
+
+    /// Tells D1 these rows, or the deeds alone of a thread that an erasure missed.
+    async fn tell_d1(&self, rows: &[Outgoing], was_missed: bool) -> Result<(), StoreError> {
+        if !was_missed {
             return tell::tell(&self.env, rows).await;
         }
         let deeds: Vec<Outgoing> = rows.iter().flat_map(Outgoing::deeds).collect();
@@ -237,9 +240,10 @@ impl Thread {
         let unlisted: Option<Vec<Outgoing>> =
             erase_at.is_some().then(|| all.iter().cloned().filter_map(Outgoing::unlisted).collect());
         let rows = unlisted.as_deref().unwrap_or(&all);
+        let was_missed = self.was_missed(erase_at).shared();
         // The quotas, R2, D1 and the collector are told even if one of them fails: news that arrive twice change nothing.
         let telling = join5(
-            self.tell_d1(rows, erase_at == Some(ERASED)),
+            was_missed.clone().then(async |missed| self.tell_d1(rows, missed?).await),
             accounts::tell(&self.env, &self.clock, rows),
             files::delete_of_threads(&self.env, rows),
             knowledge::follow_paths(&self.env, rows),
@@ -248,7 +252,11 @@ impl Thread {
         let telling = telling.map(|(index, quotas, files, memories, records)| {
             index.and(quotas).and(files).and(memories).and(records)
         });
-        let telling = join(telling, telemetry::tell(self, &all)).map(|(told, exported)| told.and(exported));
+        let exporting = was_missed.then(async |missed| match missed {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => telemetry::tell(self, &all).await,
+        });
+        let telling = join(telling, exporting).map(|(told, exported)| told.and(exported));
         pin_mut!(telling);
         match select(telling, self.clock.sleep(D1_MS)).await {
             Either::Left((told, _)) => told,

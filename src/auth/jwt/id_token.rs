@@ -36,7 +36,7 @@ mod tests {
         let mut all = json!({ "iat": NOW_S, "nonce": "n-1" });
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let text = token(header, claims(all));
-        let token = Token::parse(&text)?;
+        let token = Token::of_answer(&text)?;
         let issuers = [issuer];
         let issuer = token.issuer(&issuers, Authority::Bearer)?;
         let owner = issuer.verify_id_token(&token, "n-1", NOW)?.principal.owner;

@@ -324,7 +324,7 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
     })
     .await;
     eventually("D1 has heard of all", || async {
-        let waits = "SELECT 1 FROM outbox WHERE attempts > 0 OR due_at < unixepoch() * 1000";
+        let waits = "SELECT 1 FROM outbox WHERE attempts > 0 OR due_at <= unixepoch('subsec') * 1000";
         object_at(MAIN, &object, waits).await.is_empty().then_some(())
     })
     .await;

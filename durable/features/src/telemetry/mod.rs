@@ -12,15 +12,24 @@ use std::rc::Rc;
 
 use wire::http::{Http, HttpRequest, Unreachable};
 
-/// Sends finished turns to the collector. The error is for the operator, and has no text of the collector: an answer may
-/// repeat what was sent.
-pub async fn send(http: &dyn Http, config: &Config, turns: &[Finished<'_>]) -> Result<(), String> {
+/// Sends finished turns to the collector. Returns why it will never take them, where it says so: its protocol forbids to
+/// send them again. That text and the error are for the operator, and have no text of the collector: an answer may repeat
+/// what was sent.
+pub async fn send(
+    http: &dyn Http,
+    config: &Config,
+    turns: &[Finished<'_>],
+) -> Result<Option<String>, String> {
     let body = export(config, turns).map_err(|error| format!("the spans: {error}"))?;
     let headers = vec![("content-type", "application/json".to_owned())];
     let request = HttpRequest { named: config.headers(), ..HttpRequest::post(config.url(), headers, body) };
     match http.send(Rc::new(request)).await {
-        Ok(reply) if (200..300).contains(&reply.status) => Ok(()),
-        Ok(reply) => Err(format!("the collector answered with status {}", reply.status)),
+        Ok(reply) if (200..300).contains(&reply.status) => Ok(None),
+        Ok(reply) => {
+            let said = format!("the collector answered with status {}", reply.status);
+            let is_final = (400..500).contains(&reply.status) && ![408, 429].contains(&reply.status);
+            if is_final { Ok(Some(said)) } else { Err(said) }
+        }
         Err(Unreachable) => Err("the collector could not be reached".to_owned()),
     }
 }

@@ -73,10 +73,9 @@ fn spans(turn: &Finished<'_>, has_content: bool) -> Vec<Span> {
 impl Trace<'_> {
     /// The whole turn.
     fn root(&self) -> Span {
-        let Finished { tenant, thread_id, context_type, message, .. } = self.turn;
+        let Finished { tenant, context_type, message, .. } = self.turn;
         let mut attributes = self.of("invoke_agent");
         attributes.text("gen_ai.agent.name", AGENT);
-        attributes.text("gen_ai.conversation.id", *thread_id);
         if let Some(usage) = &message.usage {
             attributes.number("gen_ai.usage.input_tokens", usage.input_tokens);
             attributes.number("gen_ai.usage.output_tokens", usage.output_tokens);
@@ -152,6 +151,7 @@ impl Trace<'_> {
     fn of(&self, operation: &str) -> Attributes {
         let mut attributes = Attributes::default();
         attributes.text("gen_ai.operation.name", operation);
+        attributes.text("gen_ai.conversation.id", self.turn.thread_id);
         attributes
     }
 

@@ -127,7 +127,9 @@ fn a_turn_is_a_tree_of_spans() {
         (Some(1), Some(3), Some(1))
     );
 
-    assert_eq!(attribute(root, "gen_ai.conversation.id"), json!({ "stringValue": "thread" }));
+    for span in &spans {
+        assert_eq!(attribute(span, "gen_ai.conversation.id"), json!({ "stringValue": "thread" }));
+    }
     assert_eq!(attribute(root, "gen_ai.usage.input_tokens"), json!({ "intValue": "200" }));
     assert_eq!(attribute(root, "espalier.cost_usd"), json!({ "doubleValue": 1.0 }));
     assert_eq!(attribute(first, "gen_ai.provider.name"), json!({ "stringValue": "gcp.gemini" }));
@@ -232,9 +234,16 @@ impl Http for Collector {
 fn a_collector_takes_spans_or_refuses_them() {
     let (message, calls) = (message("stop"), calls());
     let config = config(&[ENDPOINT, ("OTEL_EXPORTER_OTLP_HEADERS", "x-key=1")]).unwrap().unwrap();
+    let said = |status: u16| Err(format!("the collector answered with status {status}"));
     for (answer, told) in [
-        (Ok(200), Ok(())),
-        (Ok(503), Err("the collector answered with status 503".to_owned())),
+        (Ok(200), Ok(None)),
+        (Ok(503), said(503)),
+        (Ok(429), said(429)),
+        (Ok(408), said(408)),
+        (Ok(302), said(302)),
+        // It will never take them.
+        (Ok(400), Ok(said(400).err())),
+        (Ok(401), Ok(said(401).err())),
         (Err(Unreachable), Err("the collector could not be reached".to_owned())),
     ] {
         let collector = Collector(answer, RefCell::default());

@@ -115,7 +115,9 @@ async fn ask(house: &House, call: &Call) -> Said {
     let usage = match &heard {
         Ok(reply) => reply.usage,
         // The provider refused the request before it did anything.
-        Err(End::Failed(error)) if error.kind.used_nothing() => Some(Default::default()),
+        Err(End::Failed(error)) if hearing.first_byte_at.is_none() && error.kind.used_nothing() => {
+            Some(Default::default())
+        }
         Err(_) => None,
     };
     let spending = usage.map(|usage| Spending::of(usage, asked.price));

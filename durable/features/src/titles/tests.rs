@@ -204,6 +204,14 @@ fn a_failed_call_is_made_once_more() {
     assert_eq!(world.told.borrow()[1].used, Some(Amount::default()), "a refusal costs nothing");
     assert_eq!(now(&world).as_deref(), Some(BEFORE));
 
+    // A reply that broke off may have cost what was reserved.
+    let broken = vec![asking(0, None), Ok(Heard::Answering), Err(failed(ModelErrorKind::Overloaded))];
+    let world = World::new();
+    world.replies.replace(vec![broken]);
+    run(&world).unwrap();
+    let used = world.told.borrow()[0].used;
+    assert!(used.is_some_and(|used| used != Amount::default()), "{used:?}");
+
     // A refusal that would come again ends the wish.
     let world = World::new();
     world.replies.replace(vec![lost(ModelErrorKind::Auth)]);

@@ -18,14 +18,15 @@ const TRIED_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Tells the turns that ended, each at least once. A deployment without a collector does nothing.
 pub async fn tell(thread: &Thread, rows: &[Outgoing]) -> Result<(), StoreError> {
-    let config = thread.deployment.once(|var| Config::from_env(var)).map_err(StoreError)?;
-    let Some(config) = config.as_ref().clone() else { return Ok(()) };
     let now = thread.clock.now_ms();
     let turns: Vec<Finished<'_>> = rows.iter().filter_map(finished).collect();
     let turns: Vec<Finished<'_>> = turns.into_iter().filter(|turn| is_recent(turn, now)).collect();
+    // Other news wait for no collector, and for no variable that is wrong.
     if turns.is_empty() {
         return Ok(());
     }
+    let config = thread.deployment.once(|var| Config::from_env(var)).map_err(StoreError)?;
+    let Some(config) = config.as_ref().clone() else { return Ok(()) };
     let http = Rc::new(PermittedFetch(thread.connections.permits.clone()));
     let (sending, patience) = (send(http.as_ref(), &config, &turns), thread.clock.sleep(PATIENCE_MS));
     pin_mut!(sending, patience);
@@ -33,7 +34,11 @@ pub async fn tell(thread: &Thread, rows: &[Outgoing]) -> Result<(), StoreError> 
         Either::Left((sent, _)) => sent,
         Either::Right(_) => Err("the collector did not answer".to_owned()),
     };
-    sent.map_err(|error| StoreError(format!("telemetry: {error}")))
+    let refused = sent.map_err(|error| StoreError(format!("telemetry: {error}")))?;
+    if let Some(why) = refused {
+        worker::console_error!("telemetry: {} turns are lost: {why}", turns.len());
+    }
+    Ok(())
 }
 
 fn is_recent(turn: &Finished<'_>, now: u64) -> bool {

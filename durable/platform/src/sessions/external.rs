@@ -23,8 +23,8 @@ use engine::budget::Amount;
 use engine::journal::StepEnd;
 use engine::profiles::Grant;
 use wire::protocol::{
-    ApiError, ContinueSession, ErrorCode, Owner, SessionAnswer, SessionContext, SessionMode, SessionStep,
-    StepNotes, Visitor, WorkflowDetail,
+    ApiError, ContinueSession, ErrorCode, Owner, SessionAnswer, SessionContext, SessionMode, SessionStatus,
+    SessionStep, StepNotes, Visitor, WorkflowDetail,
 };
 
 /// The `reason` of a session that a person ended.
@@ -142,8 +142,8 @@ impl Thread {
             }
             Err(Refusal::Over) => Err(ApiError::new(ErrorCode::TokenRefused, "the session has failed")),
             Err(Refusal::Refused) => {
-                let is_over = after.is_some_and(|after| after.status.is_over());
-                let detail = if is_over { "; the session has failed" } else { "" };
+                let has_failed = after.is_some_and(|after| after.status == SessionStatus::Failed);
+                let detail = if has_failed { "; the session has failed" } else { "" };
                 let detail = format!("this is not the token of the step{detail}");
                 Err(ApiError::new(ErrorCode::TokenRefused, detail))
             }
