@@ -262,4 +262,6 @@ async function formOfAHook(page, how, fits) {
   await clean(page, `the list of hooks, ${how}`);
   await byId(page, "hook-delete").click();
   await byId(page, "confirm").click();
+  // The list becomes shorter, and the panel may scroll: a click must not fall into that.
+  await byId(page, "hook").filter({ hasText: "house" }).waitFor({ state: "detached" });
 }

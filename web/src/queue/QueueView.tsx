@@ -100,13 +100,14 @@ function Waiting({ message, focused, onEdit }: { message: QueuedMessage; focused
 function useEdit({ id, content }: QueuedMessage, onDone: () => void) {
   const unsaved = useRef<string | null>(content);
   const isOpen = useRef(true);
+  const isOver = useRef(false);
   const { threadId } = conversation.store.get();
   const keep = useRef(() => {
     const typed = unsaved.current;
     // A person who has signed out leaves nothing.
-    if (threadId === null || page.get().session === null || !typed?.trim() || typed === content) return;
-    restoreDraft(threadId, typed, []);
+    if (threadId === null || page.get().session === null || typed === null) return;
     focusNext(() => document.getElementById(COMPOSER_ID));
+    if (typed.trim() && typed !== content) restoreDraft(threadId, typed, []);
   });
   useEffect(() => {
     isOpen.current = true;
@@ -118,15 +119,21 @@ function useEdit({ id, content }: QueuedMessage, onDone: () => void) {
   const type = (text: string) => (unsaved.current = text);
   const cancel = () => {
     unsaved.current = null;
+    isOver.current = true;
     onDone();
   };
   const save = async (text: string) => {
     unsaved.current = null;
     const taken = await conversation.queue.edit(id, text);
-    // The editor stays open for words that were typed meanwhile.
-    if (taken && unsaved.current === null) onDone();
-    if (!taken) unsaved.current ??= text;
-    if (!taken && !isOpen.current) keep.current();
+    // The editor stays open for words that were typed meanwhile. Those of a later editor are none of its business.
+    if (unsaved.current !== null || isOver.current) return;
+    if (taken) {
+      isOver.current = true;
+      if (isOpen.current) onDone();
+      return;
+    }
+    unsaved.current = text;
+    if (!isOpen.current) keep.current();
   };
   return { type, cancel, save };
 }

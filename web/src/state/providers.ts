@@ -13,8 +13,8 @@ const PARAM = "sign_in";
 export const isVisitor = (userId: string) => !userId.includes(":");
 
 /** Whether another user has signed in than the one who was here: the browser keeps drafts of that one. From now on this user
-    is the one who was here. A visitor is nobody else: a visitor who signs in takes the drafts along, and a user whose session
-    ended finds them again. */
+    is the one who was here. A visitor is nobody else: one who signs in takes the drafts along, unless another user was here
+    before, and a user whose session ended finds them again. */
 export function isOtherUser(userId: string): boolean {
   if (isVisitor(userId)) return false;
   // The browser's back button may show the page of the one before.
