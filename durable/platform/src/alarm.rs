@@ -218,7 +218,7 @@ impl Thread {
         Ok(was_erased)
     }
 
-    /// Whether this thread is one that an erasure missed: it finds those of which D1 has heard.
+    /// Whether an erasure missed this thread: it finds the threads of which D1 has heard.
     async fn was_missed(&self, erase_at: Option<u64>) -> Result<bool, StoreError> {
         Ok(erase_at == Some(ERASED) || (self.store.has_refused_news()? && self.was_erased().await?))
     }

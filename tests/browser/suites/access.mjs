@@ -1,4 +1,4 @@
-// The rules of WCAG 2.2 AA that a machine can check, on every view, in both colour schemes and on a phone.
+// The rules of WCAG 2.2 AA that a machine can check, on every view, in both colour schemes and in every size.
 
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
@@ -17,6 +17,14 @@ async function findings(page) {
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
   }, RULES);
 }
+
+const SIZES = { wide: { width: 1280, height: 860 }, tablet: { width: 820, height: 1180 }, phone: { width: 360, height: 740 } };
+
+/** The looks of a view: its name, and the options of a visit. No colour of a text depends on the size, so one size is dark too. */
+export const LOOKS = [["light", "wide"], ["light", "tablet"], ["light", "phone"], ["dark", "wide"]].map(([colorScheme, size]) => ({
+  how: `${colorScheme}, ${size}`,
+  options: { colorScheme, viewport: SIZES[size], reducedMotion: "reduce" },
+}));
 
 export const clean = (page, view) =>
   check(`axe finds nothing: ${view}`, async () => assertEqual(await findings(page), [], view));
@@ -42,12 +50,7 @@ const PIXEL = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcS
 const LOOK = [{ type: "text", text: "Show me" }, { type: "image", data: PIXEL }, { type: "file", name: "a.pdf", data: "data:application/pdf;base64,JVBERi0x" }];
 
 export async function access(browser) {
-  const sizes = { wide: { width: 1280, height: 860 }, phone: { width: 360, height: 740 } };
-  for (const colorScheme of ["light", "dark"]) {
-    for (const [size, viewport] of Object.entries(sizes)) {
-      await views(browser, { colorScheme, viewport, reducedMotion: "reduce" }, `${colorScheme}, ${size}`);
-    }
-  }
+  for (const { how, options } of LOOKS) await views(browser, options, how);
 }
 
 /** The panels and the settings, filled. */

@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { assert, assertEqual, byId, check, env, exported, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
-import { clean } from "./access.mjs";
+import { clean, LOOKS } from "./access.mjs";
 
 const row = (page, name) => page.locator(`[data-testid="agent"][data-agent="${name}"]`);
 const speech = (page, name) => page.locator(`[data-testid="discussion"] [data-speaker="${name}"]`).last();
@@ -173,12 +173,7 @@ export async function agents(browser) {
 
 /** The demo's discussion, and the rules of WCAG on every view of agents, in both colour schemes and on a phone. */
 export async function critics(browser) {
-  const sizes = { wide: { width: 1280, height: 860 }, tablet: { width: 820, height: 1100 }, phone: { width: 360, height: 740 } };
-  for (const colorScheme of ["light", "dark"]) {
-    for (const [size, viewport] of Object.entries(sizes)) {
-      await discussing(browser, { colorScheme, viewport, reducedMotion: "reduce" }, `${colorScheme}, ${size}`);
-    }
-  }
+  for (const { how, options } of LOOKS) await discussing(browser, options, how);
 }
 
 async function discussing(browser, options, how) {

@@ -120,7 +120,7 @@ export async function sending(browser) {
     await settled(page);
   });
 
-  await check("an edit out of which a person signs is kept nowhere", async () => {
+  await check("after a sign-out the words of an edit are kept nowhere", async () => {
     await llm.script("last", [{ calls: [erase("the third line")] }]);
     await send(page, llm.says("Once more", "last"));
     await byId(page, "approval").waitFor();

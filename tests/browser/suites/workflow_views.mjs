@@ -3,7 +3,7 @@
 
 import { readFileSync } from "node:fs";
 import { assert, assertEqual, byId, check, env, quiet, settled, storedChat, storedTurn, visit } from "../harness.mjs";
-import { clean } from "./access.mjs";
+import { clean, LOOKS } from "./access.mjs";
 import { harm } from "./safety.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
@@ -86,12 +86,7 @@ async function fits(page, view) {
 
 // Issue 21, "Wire and page".
 export async function workflowViews(browser) {
-  const sizes = { wide: { width: 1280, height: 860 }, tablet: { width: 820, height: 1180 }, phone: { width: 360, height: 740 } };
-  for (const colorScheme of ["light", "dark"]) {
-    for (const [size, viewport] of Object.entries(sizes)) {
-      await looks(browser, { colorScheme, viewport, reducedMotion: "reduce" }, `${colorScheme}, ${size}`);
-    }
-  }
+  for (const { how, options } of LOOKS) await looks(browser, options, how);
   await hostile(browser);
 }
 

@@ -125,7 +125,7 @@ function useEdit({ id, content }: QueuedMessage, onDone: () => void) {
   const save = async (text: string) => {
     unsaved.current = null;
     const taken = await conversation.queue.edit(id, text);
-    // The editor stays open for words that were typed meanwhile. Those of a later editor are none of its business.
+    // The editor stays open for words that were typed meanwhile. So does a later editor of the same message.
     if (unsaved.current !== null || isOver.current) return;
     if (taken) {
       isOver.current = true;

@@ -42,7 +42,7 @@ const CARRIED_BYTES: usize = 16_000;
 /// later release must not change it.
 pub(super) const NOT_ALLOWED: &str = "A person did not allow this plan, so nothing of it was carried out.";
 
-/// The result of a call about whose plan no person decided. As fixed as `NOT_ALLOWED`.
+/// The result of a call about whose plan no person decided. It must not change either.
 pub(super) const UNANSWERED: &str = "No person decided on this plan, so nothing of it was carried out.";
 
 /// The outcome of a planned step.

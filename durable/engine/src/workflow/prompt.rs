@@ -91,7 +91,7 @@ pub(super) fn without_plan(why: &str) -> String {
     format!("No plan of this step was carried out: {why}. Do its work yourself, call by call.")
 }
 
-/// The beginning of the message after a plan whose notes are missing. As fixed as `planned::NOT_ALLOWED`.
+/// The beginning of the message after a plan whose notes are missing. Like `planned::NOT_ALLOWED`, it must not change.
 pub(super) const CARRIED_OUT: &str = "The plan was carried out, and these results stand";
 
 /// The message after a plan that was carried out, and whose notes are missing.

@@ -12,9 +12,9 @@ use std::rc::Rc;
 
 use wire::http::{Http, HttpRequest, Unreachable};
 
-/// Sends finished turns to the collector. Returns why it will never take them, where it says so: its protocol forbids to
-/// send them again. That text and the error are for the operator, and have no text of the collector: an answer may repeat
-/// what was sent.
+/// Sends finished turns to the collector. Returns a text where the collector refuses them for good: the protocol forbids to
+/// send them again. The text and the error are for the operator. They repeat nothing of the answer, which may repeat the
+/// spans.
 pub async fn send(
     http: &dyn Http,
     config: &Config,

@@ -155,7 +155,7 @@ fn without_notes_the_results_of_the_plan_stand() {
     }
 }
 
-// A proposal that has room for a part of the results, for their cut alone, or for none is whole.
+// The proposal is whole, whether it has room for a part of the results, for the mark of a cut, or for nothing.
 #[test]
 fn a_proposal_is_never_cut() {
     for spare in [0, 1, 13, 25, 26, 27, 100] {
@@ -330,7 +330,7 @@ fn the_notes_of_a_plan_are_judged() {
     assert!(asked.iter().all(|asked| asked.contains("echo {")), "{asked:?}");
 }
 
-// The results by which a journal of an older release is understood: who changes one breaks turns that go on over a deploy.
+// Journals of older releases have these results. To change one would break turns that go on over a deploy.
 #[test]
 fn the_results_of_a_plan_stay_as_journals_have_them() {
     assert_eq!(

@@ -228,8 +228,8 @@ fn a_review_that_nobody_sees_waits() {
     assert_eq!(flow(&case).last().unwrap(), "workflow waiting 0/2 unanswered");
 }
 
-// An earlier version took such a review for a denial: it told the model so, and the retries began anew. Its turn goes on
-// from there.
+// An earlier version took such a review for a denial: it told the model so, and its retries began anew. A turn of that
+// version goes on from there.
 #[test]
 fn what_an_earlier_version_told_after_such_a_review_stands() {
     let mut entries = blocked().run().disk.entries.take();
