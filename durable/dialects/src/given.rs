@@ -21,6 +21,9 @@ const MAX_MEMBERS: usize = 128;
 /// The most characters of a conversation that a new thread imports, its newest ones: it travels with each request that
 /// names a thread.
 pub const MAX_IMPORTED: usize = 200_000;
+/// The most values of a member or of a message, which become a tree. A body of 16 MiB could have millions, and their tree
+/// more bytes than an isolate has: the size of a text is no such danger.
+pub const MAX_VALUES: usize = 100_000;
 /// The most bytes of one result. The service cuts the results of tools far below that.
 const MAX_RESULT: usize = 1 << 20;
 /// The model that stands for the deployment's own choice.
@@ -98,10 +101,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
 }
 
 impl<'a> Members<'a> {
-    /// A member; none where it is null.
+    /// A member; none where it is null, or has too many values.
     pub fn get(&self, name: &str) -> Option<Value> {
-        let value = self.0.get(name).and_then(|raw| wire::json::from_str(raw.get()).ok());
+        let raw = self.0.get(name).filter(|raw| !is_wide(raw.get()));
+        let value = raw.and_then(|raw| wire::json::from_str(raw.get()).ok());
         value.filter(|value: &Value| !value.is_null())
+    }
+
+    /// Refuses a member that has too many values. `list`: the member whose elements are read one by one.
+    pub fn check(&self, list: &str) -> Result<(), ApiError> {
+        match self.0.iter().find(|(name, raw)| *name != list && is_wide(raw.get())) {
+            Some((name, _)) => Err(ApiError::field(name, TOO_WIDE)),
+            None => Ok(()),
+        }
     }
 
     pub fn text(&self, name: &str) -> Result<Option<String>, ApiError> {
@@ -122,6 +134,24 @@ impl<'a> Members<'a> {
         let raw = self.0.get(name).ok_or_else(|| ApiError::field(name, REQUIRED))?;
         wire::json::from_str(raw.get()).map_err(|_| ApiError::field(name, "expected an array"))
     }
+}
+
+/// A member has too many values.
+pub const TOO_WIDE: &str = "expected at most 100000 values";
+
+/// Whether JSON has more than [`MAX_VALUES`] values. Counts the signs before them, outside of texts.
+pub fn is_wide(json: &str) -> bool {
+    let (mut values, mut in_text, mut escaped) = (1_usize, false, false);
+    for &byte in json.as_bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_text,
+            b'"' => in_text = !in_text,
+            b',' | b'[' | b'{' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values > MAX_VALUES
 }
 
 /// A member is missing.

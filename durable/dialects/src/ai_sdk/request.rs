@@ -78,6 +78,7 @@ impl Sent {
     /// Reads and checks a body. The error names the first offending member.
     pub fn parse(body: &[u8]) -> Result<Sent, ApiError> {
         let members: Members<'_> = read_body(body)?;
+        members.check("messages")?;
         let chat_id = members.needed("id")?;
         if chat_id.is_empty() || chat_id.len() > MAX_CHAT_ID {
             return Err(ApiError::field("id", format!("an id has 1 to {MAX_CHAT_ID} bytes")));
@@ -196,6 +197,7 @@ fn message<'a>((index, raw): (usize, &'a RawValue)) -> Result<(usize, Message<'a
     };
     let read = |raw: &'a RawValue| {
         let members: Members<'_> = read_body(raw.get().as_bytes())?;
+        members.check("")?;
         let role = match members.needed("role")?.as_str() {
             "system" => Author::System,
             "user" => Author::User,

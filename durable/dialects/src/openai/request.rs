@@ -4,7 +4,9 @@
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, answer, content, kind, said};
-use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, at, history, named};
+use crate::given::{
+    DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, TOO_WIDE, at, history, is_wide, named,
+};
 use crate::ids::Place;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
@@ -169,12 +171,17 @@ impl Body<'_> {
         Ok(read)
     }
 
-    /// The conversation, message by message, and the member that has it.
-    fn list(&self) -> Result<(&'static str, Newest<'_>, Option<String>), ApiError> {
-        let name = match self.api {
+    /// The member that has the conversation.
+    fn conversation(&self) -> &'static str {
+        match self.api {
             OpenAiApi::ChatCompletions => "messages",
             OpenAiApi::Responses => "input",
-        };
+        }
+    }
+
+    /// The conversation, message by message, and the member that has it.
+    fn list(&self) -> Result<(&'static str, Newest<'_>, Option<String>), ApiError> {
+        let name = self.conversation();
         let is_text = self.members.0.get(name).is_some_and(|raw| raw.get().starts_with('"'));
         match self.api == OpenAiApi::Responses && is_text {
             true => Ok((name, Newest::default(), self.members.text(name)?)),
@@ -187,6 +194,7 @@ impl Sent {
     /// Reads and checks a body. The error names the first offending member.
     pub fn parse(body: &[u8], api: OpenAiApi) -> Result<Sent, ApiError> {
         let body = Body { members: read_body(body)?, api };
+        body.members.check(body.conversation())?;
         body.check()?;
         let thread = at(&body.object("metadata")?, "thread_id").as_str().map(str::to_owned);
         if thread.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_THREAD) {
@@ -223,13 +231,17 @@ impl Body<'_> {
         let mut end = list.back();
         let mut next = || -> Result<Option<(usize, Part)>, ApiError> {
             let Some((at, raw)) = end.next() else { return Ok(None) };
+            let refused = |detail| ApiError::field(format!("{name}[{at}]"), detail);
+            if is_wide(raw.get()) {
+                return Err(refused(TOO_WIDE));
+            }
             let part = wire::json::from_str(raw.get());
-            let refused = |_| ApiError::field(format!("{name}[{at}]"), "expected an object");
-            Ok(Some((at, part.map_err(refused)?)))
+            Ok(Some((at, part.map_err(|_| refused("expected an object"))?)))
         };
         let (mut answers, mut place) = (Vec::new(), None::<Place>);
         // Instructions mostly stand first, where the answers of a client are not read.
-        let first = list.back().last().and_then(|(_, raw)| wire::json::from_str(raw.get()).ok());
+        let first = list.back().last().filter(|(_, raw)| !is_wide(raw.get()));
+        let first = first.and_then(|(_, raw)| wire::json::from_str(raw.get()).ok());
         let mut has_instructions = first.is_some_and(|part| matches!(kind(&part), Kind::System));
         let question = loop {
             let Some((at, part)) = next()? else { break None };

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::given::MAX_VALUES;
 use crate::ids::{self, MAX_ID};
 use crate::openai::{Place, Sent, Wants, response};
 use crate::unanswered;
@@ -343,4 +344,28 @@ fn only_ids_of_ours_are_read() {
     }
     let longest = id("call", 0, &"x".repeat(MAX_ID - id("call", 0, "").len()));
     assert!(ids::read("call", &longest).is_some() && ids::read("call", &format!("{longest}x")).is_none());
+}
+
+// A tree of so many values has more bytes than an isolate.
+#[test]
+fn a_member_or_a_message_has_a_limit_of_values() {
+    let wide = |values: usize| json!(vec![0; values]);
+    for (name, values, refused) in [
+        ("metadata", MAX_VALUES, Some("metadata")),
+        ("tools", MAX_VALUES, Some("tools")),
+        ("x_unknown", MAX_VALUES, Some("x_unknown")),
+        ("x_unknown", MAX_VALUES - 1, None),
+    ] {
+        let mut body = json!({ "messages": [{ "role": "user", "content": "Hello" }] });
+        body[name] = wide(values);
+        let error = Sent::parse(body.to_string().as_bytes(), OpenAiApi::ChatCompletions).err();
+        assert_eq!(error.and_then(|error| error.field.clone()).as_deref(), refused, "{name} {values}");
+    }
+    let message = json!({ "role": "user", "content": "Hello", "x": wide(MAX_VALUES) });
+    let body = json!({ "messages": [message] });
+    let error = Sent::parse(body.to_string().as_bytes(), OpenAiApi::ChatCompletions).err().unwrap();
+    assert_eq!(error.field.as_deref(), Some("messages[0]"));
+    // Signs within a text are no values.
+    let text = json!({ "input": "\\\",[{".repeat(10) , "metadata": { "x": "\\\",[{".repeat(MAX_VALUES) } });
+    assert!(Sent::parse(text.to_string().as_bytes(), OpenAiApi::Responses).is_ok());
 }
