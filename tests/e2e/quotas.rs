@@ -1,6 +1,7 @@
 //! Quotas, at the instance that has them: two turns at a time, 100 000 tokens and 2 500 000 uploaded bytes a day, and five
 //! threads per user.
 
+mod clients;
 mod outage;
 
 use espalier_test_support::case::first;

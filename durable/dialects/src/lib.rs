@@ -73,6 +73,9 @@ pub trait Encode {
     fn end(&mut self, is_parked: bool, out: &mut Vec<u8>) -> serde_json::Result<()>;
     /// Whether the answer has ended. Later events write nothing.
     fn is_over(&self) -> bool;
+
+    /// The calls of the turn have their answers, and it waits for its place.
+    fn waits_for_place(&mut self) {}
     /// The status and the header of the answer. Those of JSON are known once it is over.
     fn head(&self) -> (u16, Header);
 }
@@ -121,6 +124,12 @@ impl Translation {
             is_parked: false,
             turn_id: String::new(),
         }
+    }
+
+    /// The same for a turn whose calls have their answers, and which waits for its place.
+    pub fn of_queued(mut self) -> Self {
+        self.encoder.waits_for_place();
+        self
     }
 
     /// Translates the next bytes of our stream.

@@ -22,12 +22,15 @@ impl Thread {
     /// has ended. A turn that was answered and waits for its place mostly has it at once.
     pub async fn spoken(&self, dialect: Dialect, reader: Reader, known: Seq) -> Result<Response, ApiError> {
         let past = self.store.last_seq()?;
+        let is_queued = self.is_queued()?;
         let reader = match dialect.form() {
             AnswerForm::Now => reader.up_to(past),
-            AnswerForm::Stream | AnswerForm::Whole if self.is_queued()? => reader,
+            AnswerForm::Stream | AnswerForm::Whole if is_queued => reader,
             AnswerForm::Stream | AnswerForm::Whole => reader.leaving_at_once(),
         };
-        translated_response(reader, Translation::new(dialect, known, past), Rc::clone(&self.clock)).await
+        let translation = Translation::new(dialect, known, past);
+        let translation = if is_queued { translation.of_queued() } else { translation };
+        translated_response(reader, translation, Rc::clone(&self.clock)).await
     }
 
     /// Takes the answers that calls wait for, and streams the rest of the turn. Without answers it streams the turn that is

@@ -198,6 +198,10 @@ impl Encoder {
     /// Where a person decides.
     fn directions(&self) -> String {
         let (origin, thread) = (&self.how.origin, &self.thread);
+        if self.asked.is_empty() {
+            return "The turn waits for another client, or for its place. read_thread has its answer later."
+                .to_owned();
+        }
         let mut told =
             format!("The turn waits for a person, who decides in the chat at {origin}, or by the API:");
         for Asked { wait, question, message, .. } in &self.asked {

@@ -6,7 +6,7 @@ use std::mem::take;
 
 use serde_json::Value;
 
-use super::encoder::{Asked, Form, Piece, Turn};
+use super::encoder::{Asked, Failure, Form, Piece, Turn};
 use super::{CALL, COMPLETION, error};
 use crate::template::Hole::{self, Json, Number};
 use crate::template::{fill, filled};
@@ -139,7 +139,7 @@ impl Chat {
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 
-    fn fails(&mut self, turn: &Turn, status: u16, (code, message): (&str, &str), out: &mut Vec<u8>) {
+    fn failed(&mut self, turn: &Turn, status: u16, (code, message): (&str, &str), out: &mut Vec<u8>) {
         let body = error(status, code, message, None);
         if Self::is_whole(turn) {
             self.status = status;
@@ -227,18 +227,18 @@ impl Form for Chat {
             FinishReason::ContentFilter => "content_filter",
             FinishReason::Cancelled | FinishReason::Interrupted | FinishReason::Error => {
                 let stop = turn.stop.as_ref().map(|(code, message)| (code.as_str(), message.as_str()));
-                return self.fails(turn, 500, stop.unwrap_or(("cancelled", "The turn was stopped.")), out);
+                return self.failed(turn, 500, stop.unwrap_or(("cancelled", "The turn was stopped.")), out);
             }
         };
         self.close(turn, None, b"", finish, out);
     }
 
     fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>) {
-        self.fails(turn, 500, ("interrupted", "The answer is not complete."), out);
+        self.failed(turn, 500, ("interrupted", "The answer is not complete."), out);
     }
 
-    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) {
-        self.fails(turn, 404, ("not_waiting", "no call waits for this answer"), out);
+    fn fails(&mut self, turn: &Turn, (status, code, message): Failure, out: &mut Vec<u8>) {
+        self.failed(turn, status, (code, message), out);
     }
 
     fn status(&self) -> u16 {

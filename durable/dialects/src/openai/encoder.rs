@@ -97,10 +97,17 @@ pub trait Form {
     /// The log has no more of the answer for now.
     fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>);
     /// There is no such answer.
-    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>);
+    fn fails(&mut self, turn: &Turn, failure: Failure, out: &mut Vec<u8>);
     /// The status of an answer in JSON.
     fn status(&self) -> u16;
 }
+
+/// The status, the code and the words of an answer that cannot be given.
+pub type Failure = (u16, &'static str, &'static str);
+
+const NOT_WAITING: Failure = (404, "not_waiting", "no call waits for this answer");
+const NO_PLACE: Failure =
+    (503, "turn_on_hold", "the answer was taken, and the turn waits for its place: send the request again");
 
 /// An answer that is being written.
 pub struct Encoder {
@@ -112,6 +119,10 @@ pub struct Encoder {
     /// stop a turn that its client may leave.
     is_written: bool,
     over: bool,
+    /// Everything for which the turn waited has its answer, and it waits for its place.
+    is_queued: bool,
+    /// The same request may be sent again.
+    may_repeat: bool,
 }
 
 impl Encoder {
@@ -125,7 +136,15 @@ impl Encoder {
         let (asked, usage, stop) = (Vec::new(), Usage::default(), None);
         let turn =
             Turn { how, thread, turn, model, created: 0, segment: 0, first: 0, seq: 0, asked, usage, stop };
-        Encoder { turn, form, running: ById::default(), is_written: false, over: false }
+        Encoder {
+            turn,
+            form,
+            running: ById::default(),
+            is_written: false,
+            over: false,
+            is_queued: false,
+            may_repeat: false,
+        }
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) {
@@ -151,7 +170,7 @@ impl Encoder {
         let reason = if is_limit { FinishReason::Budget } else { reason };
         match self.turn.is_heard() {
             true => self.form.finish(&self.turn, reason, out),
-            false => self.form.is_missing(&self.turn, out),
+            false => self.form.fails(&self.turn, NOT_WAITING, out),
         }
     }
 
@@ -187,9 +206,13 @@ impl Encode for Encoder {
         self.over
     }
 
-    /// A repetition would start another turn, so the client's library is told to leave it.
+    fn waits_for_place(&mut self) {
+        self.is_queued = true;
+    }
+
+    /// A repetition would start another turn, so the client's library is told to leave it. One of answers reads on.
     fn head(&self) -> (u16, Header) {
-        (self.form.status(), ("x-should-retry", "false"))
+        (self.form.status(), ("x-should-retry", if self.may_repeat { "true" } else { "false" }))
     }
 
     // Long: an arm for each event that counts.
@@ -294,8 +317,10 @@ impl Encode for Encoder {
             return Ok(());
         }
         self.over = true;
+        self.may_repeat = is_parked && self.turn.is_heard() && self.is_queued;
         match is_parked || !self.turn.is_heard() {
-            true => self.form.is_missing(&self.turn, out),
+            true if self.may_repeat => self.form.fails(&self.turn, NO_PLACE, out),
+            true => self.form.fails(&self.turn, NOT_WAITING, out),
             false => self.form.cut_off(&self.turn, out),
         }
         Ok(())

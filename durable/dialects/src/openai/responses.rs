@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::encoder::{Asked, Form, Piece, Turn};
+use super::encoder::{Asked, Failure, Form, Piece, Turn};
 use super::text::Text;
 use super::{CALL, QUESTION, RESPONSE, error};
 use crate::by_id::ById;
@@ -340,11 +340,10 @@ impl Form for Responses {
         }
     }
 
-    fn is_missing(&mut self, turn: &Turn, out: &mut Vec<u8>) {
-        let (code, message) = ("not_waiting", "no call waits for this answer");
+    fn fails(&mut self, turn: &Turn, (status, code, message): Failure, out: &mut Vec<u8>) {
         if turn.how.form != AnswerForm::Stream {
-            self.status = 404;
-            return out.extend(error(404, code, message, None));
+            self.status = status;
+            return out.extend(error(status, code, message, None));
         }
         let members = (r#""code":$,"message":$,"param":null"#, &[Hole::Text(code), Hole::Text(message)][..]);
         self.event(turn, "error", members, true, out);
