@@ -37,7 +37,8 @@ impl Thread {
         let question = QuotaAsk {
             rules: quotas.rules(&turn.user_id, ask.visitor.is_some(), address),
             turn,
-            new_thread: quotas.threads_per_user.filter(|_| new_thread),
+            // A thread that stands in no list cannot be deleted by its user, and goes by itself.
+            new_thread: quotas.threads_per_user.filter(|_| new_thread && !ask.unlisted),
             lease_ms: limits.wall_clock_ms + LEASE_MARGIN_MS,
             most: Grant { tokens: most.turn_tokens, microusd: most.turn_cost_microusd },
             least,
