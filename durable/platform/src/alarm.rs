@@ -23,6 +23,8 @@ use super::{accounts, compose};
 
 /// How long D1 may take for a batch before it counts as refused: its own limit for a query is 30 s.
 const D1_MS: u64 = 30_000;
+/// The age up to which no erasure can have missed an unlisted thread: one that began after the thread has not ended.
+const YOUNG_MS: u64 = 60_000;
 
 impl Thread {
     /// Re-arms first, counts the attempt that it makes, starts the work and returns. It never fails: the platform would
@@ -206,7 +208,7 @@ impl Thread {
     }
 
     /// Whether all data of the thread's user was erased since the thread began. Then the thread goes, too.
-    async fn was_erased(&self) -> Result<bool, StoreError> {
+    pub(crate) async fn was_erased(&self) -> Result<bool, StoreError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(false) };
         let asking = tell::was_erased(&self.env, &thread.owner, thread.created_at);
         let was_erased = asking.await.map_err(StoreError)?;
@@ -218,9 +220,16 @@ impl Thread {
         Ok(was_erased)
     }
 
-    /// Whether an erasure missed this thread: it finds the threads of which D1 has heard.
+    /// Whether an erasure missed this thread: it finds the threads of which D1 has heard, and D1 does not hear of one that
+    /// stands in no list. An erasure takes longer than a minute, so a younger thread of that kind need not ask.
     async fn was_missed(&self, erase_at: Option<u64>) -> Result<bool, StoreError> {
-        Ok(erase_at == Some(ERASED) || (self.store.has_refused_news()? && self.was_erased().await?))
+        if erase_at == Some(ERASED) {
+            return Ok(true);
+        }
+        let thread = self.store.meta()?.and_then(|meta| meta.thread);
+        let age = thread.map_or(0, |thread| self.clock.now_ms().saturating_sub(thread.created_at));
+        let may_be = self.store.has_refused_news()? || (erase_at.is_some() && age > YOUNG_MS);
+        Ok(may_be && self.was_erased().await?)
     }
 
     /// Tells D1 these rows, or the deeds alone of a thread that an erasure missed.

@@ -18,6 +18,8 @@ use super::thread::Thread;
 
 /// How long an unlisted thread stays after its last message, or the last answer to one of its calls.
 const KEPT_MS: u64 = 24 * 60 * 60 * 1_000;
+/// How long the end of an unlisted thread waits where D1 does not say whether its user was erased.
+const ASK_AGAIN_MS: u64 = 60_000;
 
 impl Thread {
     /// Makes the thread of a conversation that a client brings. Each question with its answer is a turn without events, so
@@ -123,10 +125,17 @@ impl Thread {
             self.store.clear_timer(Reason::Erase)?;
             return Ok(self.store.arm(self.clock.now_ms())?);
         };
-        let by = match self.store.timer(Reason::Erase)? {
-            Some(ERASED) => DeletedBy::Erasure,
-            _ => DeletedBy::Service,
+        let is_erased = match self.store.timer(Reason::Erase)? {
+            Some(ERASED) => true,
+            // Its open turn has usage, of which D1 would hear after an erasure.
+            _ if self.store.open_turn()?.is_some() => {
+                // Where D1 does not answer, the alarm asks again.
+                self.store.set_timer(Reason::Erase, self.clock.now_ms() + ASK_AGAIN_MS)?;
+                self.was_erased().await?
+            }
+            _ => false,
         };
+        let by = if is_erased { DeletedBy::Erasure } else { DeletedBy::Service };
         self.delete(&thread.owner, by).await.map(drop)
     }
 }
