@@ -77,7 +77,7 @@ impl Scope<'_> {
     fn close_hook(&self, turn: &Turn, key: &str, open: OpenHook, now: u64, commit: &mut Commit) {
         let OpenHook { hook, point, place, .. } = open.clone();
         let said = HookSaid { hook, point, place, ..HookSaid::default() };
-        let event = turn.hook_event(key, &open, CallStatus::End, Some(&said));
+        let event = turn.hook_event(key, &open, CallStatus::End, Some((&said, now)));
         commit.events.push((format!("hook_end:{key}"), event));
         let fact = Fact::HookSaid(Box::new(said));
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });

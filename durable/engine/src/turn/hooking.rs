@@ -14,7 +14,7 @@ use futures::pin_mut;
 use super::closing::{Scope, foresee};
 use super::level::Level;
 use super::{Halt, Turn};
-use crate::journal::{Commit, Fact, HookSaid};
+use crate::journal::{Commit, Entry, Fact, HookSaid};
 use crate::record::PendingCall;
 use crate::record::hooks::OpenHook;
 use crate::record::keys::{LevelPath, call_key, hook_key, work};
@@ -262,11 +262,16 @@ impl Turn {
         if open.is_none() && !said.is_told() && said.state.is_none() {
             return Ok(blocks);
         }
+        // The event and the tree, which is made from the entry, have one time.
+        let now = self.elapsed_ms();
         if open.is_some() || said.is_told() {
-            let event = self.hook_event(key, &self.opened(&said, open), CallStatus::End, Some(&said));
+            let HookSaid { hook, point, place, .. } = said.clone();
+            let open = open.unwrap_or(OpenHook { hook, point, place, since_ms: now });
+            let event = self.hook_event(key, &open, CallStatus::End, Some((&said, now)));
             commit.events.push((format!("hook_end:{key}"), event));
         }
-        commit.entries.push(self.entry(key, Fact::HookSaid(Box::new(said))));
+        let fact = Fact::HookSaid(Box::new(said));
+        commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
         if cuts_off {
             foresee(self, &mut commit);
         }
@@ -274,19 +279,13 @@ impl Turn {
         Ok(blocks)
     }
 
-    /// The question that a verdict answers.
-    fn opened(&self, said: &HookSaid, open: Option<OpenHook>) -> OpenHook {
-        let HookSaid { hook, point, place, .. } = said.clone();
-        open.unwrap_or_else(|| OpenHook { hook, point, place, since_ms: self.elapsed_ms() })
-    }
-
-    /// The event of a question, or of the verdict on it.
+    /// The event of a question, or of the verdict on it and its time.
     pub(super) fn hook_event(
         &self,
         key: &str,
         open: &OpenHook,
         status: CallStatus,
-        said: Option<&HookSaid>,
+        said: Option<(&HookSaid, u64)>,
     ) -> Event {
         let record = self.record.borrow();
         let hook_call_id = self.ids.tool_call(key);
@@ -295,12 +294,12 @@ impl Turn {
             hook: open.hook.clone(),
             point: open.point,
             status,
-            decision: said.and_then(|said| said.decision),
-            text: said.map(|said| said.text.clone()).filter(|text| !text.is_empty()),
-            failed: said.is_some_and(|said| said.failed),
+            decision: said.and_then(|(said, _)| said.decision),
+            text: said.map(|(said, _)| said.text.clone()).filter(|text| !text.is_empty()),
+            failed: said.is_some_and(|(said, _)| said.failed),
             tool_call_id: record.judged_call(key, open.point),
             started_ms: Some(open.since_ms),
-            duration_ms: said.map(|_| self.elapsed_ms().saturating_sub(open.since_ms)),
+            duration_ms: said.map(|(_, now)| now.saturating_sub(open.since_ms)),
             place: open.place.clone(),
             hook_call_id,
         }
