@@ -11,7 +11,7 @@ const LONGEST_MS: u64 = 8_000;
 /// The jitter in milliseconds, which spreads clients that got the same `Retry-After`.
 const SPREAD_MS: f64 = 250.0;
 
-/// What a response says about the next attempt.
+/// The hints of a response about the next attempt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RetryHints {
     /// `Retry-After`: seconds, or an HTTP date. Where the header is missing, the seconds of the body.

@@ -76,7 +76,7 @@ async fn another_answer_can_be_the_first_request_of_a_chat_that_another_service_
     assert_problem(reply, 400, "invalid_request", Some("messages")).await;
 }
 
-// What the user said before the message stays with it in every version.
+// Every version keeps the words of the user before its message.
 #[tokio::test]
 async fn another_answer_has_all_that_the_user_said() {
     let case = Case::new().await;

@@ -96,7 +96,7 @@ pub trait Form {
     fn finish(&mut self, turn: &Turn, reason: FinishReason, out: &mut Vec<u8>);
     /// The log has no more of the answer for now.
     fn cut_off(&mut self, turn: &Turn, out: &mut Vec<u8>);
-    /// There is no such answer.
+    /// The answer cannot be given.
     fn fails(&mut self, turn: &Turn, failure: Failure, out: &mut Vec<u8>);
     /// The status of an answer in JSON.
     fn status(&self) -> u16;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, answer, content, kind, said};
 use crate::given::{
-    DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, TOO_WIDE, at, history, is_wide, named,
+    DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, at, history, is_wide, named, too_wide,
 };
 use crate::ids::Place;
 use wire::protocol::{
@@ -231,9 +231,9 @@ impl Body<'_> {
         let mut end = list.back();
         let mut next = || -> Result<Option<(usize, Part)>, ApiError> {
             let Some((at, raw)) = end.next() else { return Ok(None) };
-            let refused = |detail| ApiError::field(format!("{name}[{at}]"), detail);
+            let refused = |detail: &str| ApiError::field(format!("{name}[{at}]"), detail);
             if is_wide(raw.get()) {
-                return Err(refused(TOO_WIDE));
+                return Err(refused(&too_wide()));
             }
             let part = wire::json::from_str(raw.get());
             Ok(Some((at, part.map_err(|_| refused("expected an object"))?)))
