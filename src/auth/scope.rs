@@ -7,7 +7,7 @@ pub enum Scope {
     Read,
     /// Chats, and changes all that is the user's own.
     Write,
-    /// Manages the API keys of the tenant. Only a key that was minted with this scope has it.
+    /// Manages the API keys of the tenant, and reads its audit log. Only a key that was minted with this scope has it.
     Admin,
 }
 

@@ -18,7 +18,7 @@ pub const MAX_CONTENT_CHARS: usize = 100_000;
 /// Images and files of one message.
 pub const MAX_ATTACHMENTS: usize = 8;
 /// The most bytes of all attachments of a message, before base64. Base64 adds a third, and the result must fit into the
-/// 1 000 000 bytes of history that a turn may store (`storage::history`), which is half of the platform's row.
+/// 900 000 bytes of history that a turn may store (`storage::history`), less than half of the platform's row of 2 MB.
 pub const MAX_ATTACHED_BYTES: usize = 600_000;
 /// The longest name of a file, in characters: the limit of common file systems.
 const MAX_NAME_CHARS: usize = 255;
