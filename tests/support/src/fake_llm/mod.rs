@@ -17,7 +17,7 @@
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
 //! | `POST /_fake/hooks/NAME[?refuse=COUNT]` | takes a message, or refuses the first ones |
 //! | `/_fake/idp/…` | identity providers (`idp`) |
-//! | `PUT`, `GET /_fake/documents/NAME[?barrier=NAME]` | any JSON, such as an issuer's keys; waits at the barrier |
+//! | `PUT`, `GET /_fake/documents/NAME[?barrier=NAME]` | any JSON, such as an issuer's keys; a text is a page; waits at the barrier |
 //! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | the web for the tools (`site.rs`) |
 //!
 //! The marker `[[fake:MARKER]]` in a request's last user message chooses the script; the number of replies after that

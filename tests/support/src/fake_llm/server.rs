@@ -145,6 +145,7 @@ async fn published(ledger: &Ledger, path: &str, barrier: Option<&str>) -> Respon
     let document = ledger.published(path);
     ledger.end(id, Outcome::Finished, None);
     match document {
+        Some(Value::String(page)) => whole(200, "text/html; charset=utf-8", page),
         Some(document) => plain(200, &document),
         None => plain(404, &json!({ "error": "no such document" })),
     }
@@ -271,13 +272,15 @@ async fn perform(ledger: &Ledger, sender: &Sender, act: Act) -> bool {
 }
 
 pub fn plain(status: u16, body: &Value) -> Response<Body> {
-    let body = Full::new(Bytes::from(body.to_string())).map_err(|never| match never {});
+    whole(status, "application/json", body.to_string())
+}
+
+fn whole(status: u16, media_type: &'static str, body: String) -> Response<Body> {
+    let body = Full::new(Bytes::from(body)).map_err(|never| match never {});
     let mut response = Response::new(BodyExt::boxed_unsync(body));
     *response.status_mut() =
         hyper::StatusCode::from_u16(status).unwrap_or(hyper::StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .insert("content-type", hyper::header::HeaderValue::from_static("application/json"));
+    response.headers_mut().insert("content-type", hyper::header::HeaderValue::from_static(media_type));
     response
 }
 

@@ -30,7 +30,9 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         "main" | "fixtures" => {
             let name = if name == "main" { "main" } else { "fixtures" };
             let steps = format!("WORKFLOW_SECRET:{}", canary::WORKFLOW_SECRET);
-            (name, "ESPALIER_URL", [vec![anonymous, session, steps], provider(world)].concat())
+            // The page of an example comes from there (`tests/browser/suites/examples.mjs`).
+            let pages = format!("ALLOWED_ORIGINS:{}", world.llm);
+            (name, "ESPALIER_URL", [vec![anonymous, session, steps, pages], provider(world)].concat())
         }
         "closed" => {
             let issuers = identity::issuers(|name| world.issuer_url(name), &idp("fake"));
