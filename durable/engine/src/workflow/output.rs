@@ -27,6 +27,8 @@ pub(crate) const CALL: Own = Own {
 /// The most calls of one object: as many as a reply may have beside it.
 const MAX_CALLS: usize = 20;
 
+const HELD: &str = "A call failed, so the step is not complete. Look at it, then go on or complete the step.";
+
 /// The object, as a model writes it. Its `thought` stays in the journal with the call's arguments.
 #[derive(Deserialize)]
 struct StepOutput {
@@ -113,9 +115,17 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
         Ok(checked) => checked,
         Err(why) => return failed(format!("invalid arguments: {why}. Nothing was carried out.")),
     };
+    let end = output.is_complete.then(|| ended(&session, written)).transpose();
     let step = session.current().cloned();
     let others = step.as_ref().map(|step| super::course::of_step(&staged.all, step, &[]));
     let mut level = actions::level(turn, parent, key, others.unwrap_or_else(|| Toolbelt::new([])));
+    // A model that had to write the end again would make the calls twice. The former version made the calls first: a run
+    // of it that had begun them goes on.
+    if let Err((at, rule)) = &end
+        && !turn.replay.has_begun(&level.wave_key())
+    {
+        return failed(format!("invalid arguments: {at}: {rule}. Nothing was carried out."));
+    }
     let (mut told, mut has_failed) = (Vec::new(), false);
     for (index, Call { tool, params }) in output.tool_calls.into_iter().enumerate() {
         let call = ToolCall {
@@ -130,32 +140,22 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
     }
     let overlay = level.into_written();
     let mut outcome = Outcome { overlay, ..Outcome::of(Ok(String::new())) };
-    if output.is_complete && has_failed {
-        told.push(
-            "A call failed, so the step is not complete. Look at it, then go on or complete the step."
-                .to_owned(),
-        );
+    let (last, is_error) = match end {
         // As an error, so neither a verifier nor a reader takes the object for the end of the step.
-        outcome.result = Err(ToolError(told.join("\n")));
-        return Ok(outcome);
-    }
-    if output.is_complete {
-        match ended(&session, written) {
-            Err((at, rule)) => {
-                outcome.result =
-                    Err(ToolError(format!("{}\nThe step is not complete: {at}: {rule}", told.join("\n"))));
-                return Ok(outcome);
-            }
-            Ok(_) if step.is_some_and(|step| step.verifier.is_some()) => {
-                told.push(prompt::PROPOSED.to_owned())
-            }
-            Ok(end) => {
-                told.push(prompt::ended(&session));
-                outcome.session = Some(Box::new(advanced(&session, end)));
-            }
+        Ok(Some(_)) | Err(_) if has_failed => (Some(HELD.to_owned()), true),
+        Err((at, rule)) => (Some(format!("The step is not complete: {at}: {rule}")), true),
+        Ok(Some(_)) if step.is_some_and(|step| step.verifier.is_some()) => {
+            (Some(prompt::PROPOSED.to_owned()), false)
         }
-    }
-    outcome.result = Ok(told.join("\n"));
+        Ok(Some(end)) => {
+            outcome.session = Some(Box::new(advanced(&session, end)));
+            (Some(prompt::ended(&session)), false)
+        }
+        Ok(None) => (None, false),
+    };
+    told.extend(last);
+    let told = told.join("\n");
+    outcome.result = if is_error { Err(ToolError(told)) } else { Ok(told) };
     Ok(outcome)
 }
 

@@ -55,7 +55,8 @@ fn one_object_has_the_calls_and_the_notes() {
     assert!(tree.nodes[0].args_preview.as_ref().unwrap().contains("\"thought\":\"hm\""));
 }
 
-// W-053 W-054: an object that is wrong anywhere runs nothing.
+// W-053 W-054: an object that is wrong anywhere runs nothing. Its notes count: a model that writes them again would make
+// the calls twice.
 #[test]
 fn nothing_runs_before_the_whole_object_is_right() {
     let case = structured(
@@ -63,13 +64,33 @@ fn nothing_runs_before_the_whole_object_is_right() {
         vec![
             output(vec![("echo", json!({})), ("nothing", json!({}))], false, ""),
             Reply::Calls(vec![("__step_output__", json!({"isComplete": true, "toolCalls": []}))]),
+            output(vec![("echo", json!({}))], true, ""),
             output(vec![], true, "Collect"),
         ],
     )
     .run();
     assert!(case.tools.ran.borrow().is_empty());
     let errors = case.lines().into_iter().filter(|line| line.contains("End error")).count();
-    assert_eq!(errors, 2, "{:?}", case.lines());
+    assert_eq!(errors, 3, "{:?}", case.lines());
+    assert_eq!(left(&case).status, SessionStatus::Complete);
+}
+
+// The former version made the calls of such an object before it looked at the notes. A turn that had begun them goes on.
+#[test]
+fn calls_that_a_former_version_began_are_made() {
+    let both = vec![("echo", json!({"n": 1})), ("echo", json!({"n": 2}))];
+    let mut entries = structured(json!({}), vec![output(both, true, "Collect")]).run().disk.entries.take();
+    let called = entries.iter().position(|entry| matches!(entry.fact, Fact::Called { .. })).unwrap();
+    entries.truncate(called + 1);
+    let journal = serde_json::to_string(&entries).unwrap().replace(&notes("Collect"), "Short.");
+    let again = || output(vec![], true, "Collect");
+    let mut case = structured(json!({}), vec![again(), again()]);
+    case.disk.found(serde_json::from_str(&journal).unwrap());
+    case.resume(None);
+    assert_eq!(*case.tools.ran.borrow(), ["echo {\"n\":1}", "echo {\"n\":2}"]);
+    let ends: Vec<String> =
+        case.lines().into_iter().filter(|line| line.contains("__step_output__ End error")).collect();
+    assert!(ends.len() == 1 && ends[0].contains("The step is not complete: notesMarkdown"), "{ends:?}");
     assert_eq!(left(&case).status, SessionStatus::Complete);
 }
 
