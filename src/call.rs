@@ -16,6 +16,8 @@ use crate::settings::Settings;
 
 /// The header with a visitor's address. Cloudflare sets it, and replaces one that a client sends.
 pub const ADDRESS: &str = "cf-connecting-ip";
+/// The header that names the browser, or another client.
+pub const BROWSER: &str = "user-agent";
 
 /// A request that is being answered.
 pub struct Call {
@@ -42,12 +44,15 @@ impl Call {
         }
     }
 
-    /// A request to another path of ours, within this one: of the same caller, with no header but the address of a visitor.
+    /// A request to another path of ours, within this one: of the same caller, with no header but those of their address and
+    /// their browser.
     pub fn within(&self, path: &str) -> worker::Result<Call> {
         let url = format!("{}{path}", self.own_origin().unwrap_or_default());
         let mut request = Request::new(&url, Method::Get)?;
-        if let Some(address) = self.header(ADDRESS) {
-            request.headers_mut()?.set(ADDRESS, &address)?;
+        for name in [ADDRESS, BROWSER] {
+            if let Some(value) = self.header(name) {
+                request.headers_mut()?.set(name, &value)?;
+            }
         }
         let (settings, context) = (Rc::clone(&self.settings), Rc::clone(&self.context));
         Ok(Call { request, env: self.env.clone(), context, settings, now: self.now, url, origin: None })

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use wire::protocol::{ApiError, ErrorCode};
 
 use super::credentials::Caller;
-use super::{answering, foreign, object};
+use super::{carry_out, foreign, object};
 use crate::auth::scope::{Access, Scope};
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
@@ -180,11 +180,7 @@ async fn ask(call: &Call, caller: Caller, planned: Planned) -> Result<Told, Fail
     if let Access::Needs(scope) = row.access {
         caller.needs(scope)?;
     }
-    let answer = match answering(&inner, caller, &mut body, route) {
-        Ok(answering) => answering.await,
-        Err(failure) => Err(failure),
-    };
-    told(match answer {
+    told(match carry_out(&inner, caller, &mut body, (row, route, path)).await {
         Ok(answer) => answer,
         Err(Failure::Refused(error)) => Answer::Ours(Failure::Refused(error).reply()),
         Err(failure) => return Err(failure),

@@ -105,11 +105,22 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) 
         call.now = now;
         caller = credentials::admit(call, row).await?;
     }
+    carry_out(call, caller, &mut body, (row, route, path)).await
+}
+
+/// Calls the function of a route for a caller whom its row admits. A deletion gets its entry in the audit log first, and the
+/// write of a visitor gives their session its row.
+async fn carry_out(
+    call: &Call,
+    caller: Caller,
+    body: &mut Vec<u8>,
+    (row, route, path): (&Row, Route<'_>, &str),
+) -> Result<Answer, Failure> {
     let writer = caller.who().filter(|_| row.writes()).cloned();
     if let (Some(target), Some(owner)) = (deletion(row, path), &writer) {
         audit::record(call, owner, AuditAction::DataDeleted, &target).await?;
     }
-    let answer = answering(call, caller, &mut body, route)?.await?;
+    let answer = answering(call, caller, body, route)?.await?;
     if let Some(owner) = &writer
         && answer.is_ok()
     {

@@ -10,13 +10,13 @@ use super::{credentials, object};
 use crate::audit::Deed;
 use crate::auth::session::{AnonymousSession, clear_cookie};
 use crate::auth::sessions::{id_of, is_id, short_agent, store, visitor_hash};
-use crate::call::{Answer, Call};
+use crate::call::{Answer, BROWSER, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
 
 /// The browser of the request in short form.
 pub fn agent(call: &Call) -> String {
-    short_agent(&call.header("user-agent").unwrap_or_default())
+    short_agent(&call.header(BROWSER).unwrap_or_default())
 }
 
 /// `GET /api/me/sessions`.

@@ -151,6 +151,27 @@ async fn a_deletion_leaves_an_entry_that_has_no_name() {
     assert!(own.iter().all(|entry| entry["address"].is_string()), "{own:?}");
 }
 
+// A tool of our MCP server is a request to a route, with the entries of that route.
+#[cfg(all(feature = "files", feature = "knowledge"))]
+#[tokio::test]
+async fn a_deletion_over_mcp_leaves_an_entry_too() {
+    let user = new_id();
+    let client = with_key(&mint(&user, &["read", "write"]).await["key"].take());
+    let (workspace, memory) = (format!("w{user}"), new_id());
+    let path = json!({ "workspace": workspace, "path": "notes.md" });
+    let written = json!({ "workspace": workspace, "path": "notes.md", "content": "x" });
+    for (name, arguments) in
+        [("write_file", written), ("delete_file", path), ("forget_memory", json!({ "memory_id": memory }))]
+    {
+        let params = json!({ "name": name, "arguments": arguments });
+        crate::mcp_server::raw::result(&client, &json!({}), "tools/call", params).await;
+    }
+    let who = format!("key:{user}");
+    let found = entries(&["workspaces/{}/files/{*}", &format!("memories/{memory}")]).await;
+    let own: Vec<Value> = found.into_iter().filter(|entry| entry["user_id"] == who.as_str()).collect();
+    assert_eq!(told(&own), [json!(["data_deleted", who, null]), json!(["data_deleted", who, null])]);
+}
+
 #[tokio::test]
 async fn only_an_admin_reads_the_log_and_only_of_the_own_tenant() {
     let user = new_id();

@@ -4,7 +4,7 @@
 //! Issue 22, 3
 
 mod forms;
-mod raw;
+pub mod raw;
 mod tasks;
 
 use espalier_test_support::stored::eventually;

@@ -174,6 +174,25 @@ async fn a_visitor_has_a_row_from_the_first_turn_on() {
     assert_eq!(count().await, [json!({ "count": 1, "ended": 1 })]);
 }
 
+// The retention finds a visitor's files by the row of their session, so each way of writing one leaves the row.
+#[cfg(feature = "files")]
+#[tokio::test]
+async fn a_visitor_has_a_row_from_a_file_over_mcp_on() {
+    let visitor = Client::anonymous_at(&env("ESPALIER_URL")).await.with("user-agent", FIREFOX);
+    let call = |name: &str, more: Value| {
+        let mut arguments = json!({ "workspace": "w" });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        json!({ "name": name, "arguments": arguments })
+    };
+    let list = call("list_files", json!({}));
+    crate::mcp_server::raw::result(&visitor, &json!({}), "tools/call", list).await;
+    assert_eq!(listed(&visitor).await, [], "reading stores nothing");
+    let write = call("write_file", json!({ "path": "a.md", "content": "x" }));
+    crate::mcp_server::raw::result(&visitor, &json!({}), "tools/call", write).await;
+    let one = [("Firefox, Windows".to_owned(), true)];
+    stored::eventually("the row", || async { (listed(&visitor).await == one).then_some(()) }).await;
+}
+
 // Signing out ends the copies of a visitor's cookie, also before the first turn.
 #[tokio::test]
 async fn a_visitor_who_signs_out_leaves_no_valid_cookie() {
