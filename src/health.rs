@@ -70,6 +70,7 @@ impl Health {
         let tokens = Tokens::from_env(var, [0; 32]);
         problems.extend(tokens.as_ref().err().cloned());
         problems.extend(limits::tool_rules(var).err());
+        problems.extend(limits::client_tools(var).err());
         problems.extend(limits::hooks(var).err());
         problems.extend(Retention::parse(var("RETENTION").as_deref()).err());
         problems.extend(ToolUsers::from_env(var).err());
@@ -221,6 +222,7 @@ mod tests {
             ("WORKFLOW_SECRET", "hunter2".to_owned()),
             ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
             ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
+            ("CLIENT_TOOLS", "hunter2".to_owned()),
             ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),
             ("TOOL_USERS", r#"{"network": ["/hunter2"]}"#.to_owned()),
             ("QUOTAS", r#"{"user": {"usd_per_day": "hunter2"}}"#.to_owned()),

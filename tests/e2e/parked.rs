@@ -5,17 +5,25 @@
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{
-    Case, Event, EventStream, Value, call, calls, cost_line, json, new_id, story, text,
+    Case, Client, Event, EventStream, Value, call, calls, cost_line, env, json, new_id, story, text,
 };
 
-/// A request of the editor, whose client has the tool `ui_paste`.
-fn editing(case: &Case) -> Value {
-    let schema =
-        json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] });
-    let tool = json!({ "name": "ui_paste", "description": "Pastes text.", "input_schema": schema });
+fn schema() -> Value {
+    json!({ "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"] })
+}
+
+/// A request whose client has the tool `ui_paste`.
+fn bringing(case: &Case) -> Value {
     let mut body = case.says("Paste it");
+    body["client_tools"] =
+        json!([{ "name": "ui_paste", "description": "Pastes text.", "input_schema": schema() }]);
+    body
+}
+
+/// The same in the editor.
+fn editing(case: &Case) -> Value {
+    let mut body = bringing(case);
     body["chat_context"] = json!({ "kind": "editor" });
-    body["client_tools"] = json!([tool]);
     body
 }
 
@@ -285,4 +293,28 @@ async fn a_call_that_a_person_denies_ends_with_an_error() {
     let events = case.turn(stream).await;
     let end = events.iter().find(|event| event.is("tool_call_update", &[("status", "end")])).expect("an end");
     assert!(end.data["is_error"] == true && end.text("result").contains("did not allow"), "{}", end.data);
+}
+
+// Issue 22: outside the editor the operator says over which wires a client may bring tools (`CLIENT_TOOLS`).
+#[tokio::test]
+async fn the_operator_says_which_clients_bring_tools() {
+    for (url, own, foreign) in
+        [("ESPALIER_URL", false, true), ("ESPALIER_MCP_URL", true, true), ("ESPALIER_AI_URL", false, false)]
+    {
+        let case = Case::of(Client::anonymous_at(&env(url)).await);
+        case.script("", [text("Hi."), text("Hi."), text("Hi.")]).await;
+        case.chat_with(&bringing(&case)).await;
+        let function = json!({ "name": "paste", "description": "Pastes text.", "parameters": schema() });
+        let body = json!({
+            "model": "espalier",
+            "messages": [{ "role": "user", "content": case.said("Paste it", "") }],
+            "tools": [{ "type": "function", "function": function }],
+        });
+        case.client.post("/v1/chat/completions", &body).await.expect(200).await;
+        case.chat_with(&editing(&case)).await;
+        let requests = case.requests("").await.requests;
+        let offered: Vec<bool> =
+            requests.iter().map(|request| request.tools().contains(&"ui_paste")).collect();
+        assert_eq!(offered, [own, foreign, true], "{url}");
+    }
 }

@@ -61,7 +61,7 @@ pub struct Frame<'a> {
     pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
-    /// Whether it was written for another service: it brings tools outside the editor too.
+    /// Whether it was written for another service.
     pub is_foreign: bool,
     /// Whether it can show a person the forms of tools.
     pub takes_forms: bool,
@@ -205,7 +205,8 @@ fn policy(thread: &Thread, frame: &Frame<'_>) -> Result<ToolPolicy, ApiError> {
         collections: frame.retrieved.collections.clone(),
         ..ToolPolicy::of(kind)
     };
-    if frame.is_foreign && !frame.client_tools.is_empty() {
+    let client_tools = *thread.deployment.once(|var| limits::client_tools(var)).map_err(misconfigured)?;
+    if !frame.client_tools.is_empty() && client_tools.are_taken(frame.is_foreign) {
         policy.classes.insert(PermissionClass::EditorMutate);
     }
     policy.classes.retain(|class| users.may_have(*class, frame.owner));

@@ -183,3 +183,35 @@ pub fn agents(var: impl Fn(&str) -> Option<String>) -> Result<AgentsThatStay, St
         _ => Err("the variable AGENTS must be on or off".to_owned()),
     }
 }
+
+/// Where requests may bring tools of their client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientTools {
+    /// In the editor; over the wires of other services everywhere.
+    ByWire,
+    /// In the editor, over each wire.
+    Editor,
+    /// Everywhere.
+    All,
+}
+
+impl ClientTools {
+    /// Whether a request may bring them outside the editor, over our own wire or that of another service.
+    pub fn are_taken(self, is_foreign: bool) -> bool {
+        match self {
+            ClientTools::ByWire => is_foreign,
+            ClientTools::Editor => false,
+            ClientTools::All => true,
+        }
+    }
+}
+
+/// Reads `CLIENT_TOOLS`.
+pub fn client_tools(var: impl Fn(&str) -> Option<String>) -> Result<ClientTools, String> {
+    match var("CLIENT_TOOLS").unwrap_or_default().trim() {
+        "" => Ok(ClientTools::ByWire),
+        "editor" => Ok(ClientTools::Editor),
+        "all" => Ok(ClientTools::All),
+        _ => Err("the variable CLIENT_TOOLS must be all or editor".to_owned()),
+    }
+}

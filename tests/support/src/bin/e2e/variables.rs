@@ -63,7 +63,11 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         "ai" => {
             let model =
                 ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
-            let model = [model.map(str::to_owned).to_vec(), vec!["SHARES:off".to_owned()]].concat();
+            let model = [
+                model.map(str::to_owned).to_vec(),
+                vec!["SHARES:off".to_owned(), "CLIENT_TOOLS:editor".to_owned()],
+            ]
+            .concat();
             let binding =
                 vec![format!("FAKE_AI_URL:{}/ai/run", world.llm), format!("QUOTAS:{EMBEDDING_QUOTAS}")];
             ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
@@ -77,7 +81,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             let users = r#"TOOL_USERS:{"safe":["key/e2e"]}"#.to_owned();
             let vars = [
                 vec![anonymous, session, users, format!("MCP_SERVERS:{}", mcp_servers(world))],
-                vec![format!("HOOKS:{HOOKS}"), "AGENT_HOOKS:on".to_owned()],
+                vec![format!("HOOKS:{HOOKS}"), "AGENT_HOOKS:on".to_owned(), "CLIENT_TOOLS:all".to_owned()],
                 provider(world),
             ];
             ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
