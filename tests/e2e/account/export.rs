@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::eventually;
-use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
 use super::{LARGE, PICTURE, plant, texts};
 
@@ -167,6 +167,34 @@ async fn many_threads_come_in_several_pages_each_once() {
     assert_eq!(texts(&lines, "thread", "id"), threads);
     assert_eq!(texts(&lines, "message", "id").len(), 2 * count);
     assert!(pages > 1, "a page makes at most 45 requests");
+}
+
+// A thread in the middle of a turn: the message that waits, and the tool that a person allowed for good.
+#[tokio::test]
+async fn a_waiting_message_and_an_approval_are_in_it() {
+    let case = Case::new().await;
+    let erase = json!({ "name": "ui_erase", "description": "Erases.", "input_schema": { "type": "object" } });
+    case.script("", [call("ui_erase", json!({})), text("Erased.")]).await;
+    let (thread, mut body) = (new_id(), case.says("Erase it"));
+    body["thread_id"] = json!(thread);
+    body["chat_context"] = json!({ "kind": "editor" });
+    body["client_tools"] = json!([erase]);
+    let mut stream = case.client.chat(&body).await;
+    let asked = stream.until(|event| event.kind == "approval_request").await;
+    let path = format!("/api/threads/{thread}/approvals/{}", asked.text("approval_id"));
+    case.client.post(&path, &json!({ "decision": "approve_for_thread" })).await.expect(200).await;
+    // The turn waits for its client now.
+    stream.until(|event| event.text("awaits") == "client").await;
+    let next = json!({ "thread_id": thread, "content": "And then?", "if_running": "queue" });
+    case.client.post("/api/chat", &next).await.expect(202).await;
+    let lines = eventually("D1 knows the thread", || async {
+        let (lines, _) = exported(&case.client).await;
+        (!texts(&lines, "thread", "id").is_empty()).then_some(lines)
+    })
+    .await;
+    assert_eq!(texts(&lines, "queued_message", "content"), ["And then?"]);
+    assert_eq!(texts(&lines, "approval", "name"), ["ui_erase"]);
+    assert!(["queued_message", "approval"].iter().all(|kind| texts(&lines, kind, "thread_id") == [&*thread]));
 }
 
 #[tokio::test]
