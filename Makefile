@@ -110,7 +110,7 @@ audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of our de
 	@$(TOOLS) scripts/audit
 
 # The binary starts the fake LLM and `wrangler dev`, runs the command against them and stops both.
-E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 cargo run --locked --quiet -p espalier-test-support --bin e2e --
+E2E := $(TOOLS) ESPALIER_SKIP_BUILD=1 scripts/harness e2e
 
 e2e: $(WORKER) $(PAGE) $(PYTHON) ## the end-to-end tests against real workerd (ARGS="threads:: quotas::")
 	$(E2E) scripts/e2e-tests $(ARGS)
@@ -134,10 +134,10 @@ lighthouse: $(WORKER) $(PAGE) ## Lighthouse's marks for the page (fetches Lighth
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && $(E2E) node tests/browser/lighthouse.mjs
 
 faults: $(WORKER) $(PAGE) $(FAULTS) ## kill the runtime 400 times under load, and check that no turn is lost and no finished call repeated (ARGS="--seed 7")
-	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- $(ARGS)
+	$(TOOLS) scripts/harness espalier-faults $(ARGS)
 
 faults-small: $(WORKER) $(FAULTS)
-	$(TOOLS) cargo run --locked --quiet -p espalier-faults -- --small $(ARGS)
+	$(TOOLS) scripts/harness espalier-faults --small $(ARGS)
 
 faults-mutants: $(WORKER) $(NPM) ## plant bugs, and check that the harness of `make faults` finds each of them (ONLY="NAME …")
 	@$(TOOLS) ONLY="$(ONLY)" scripts/faults-mutants
