@@ -144,7 +144,7 @@ async fn a_program_is_told_from_a_browser() {
     program.post("/api/session", &json!({})).await.expect(200).await;
 }
 
-// The allow-list of CORS does not name this origin: such a page can read no answer.
+// The allow-list of CORS does not name this origin: a page of it can read no answer.
 #[tokio::test]
 async fn no_foreign_page_may_read() {
     let client = Client::anonymous().await.with("origin", "https://evil.example");

@@ -53,7 +53,7 @@ function longFunctions(path: string, code: string): string[] {
   const lineAt = (offset: number) => code.slice(0, offset).split("\n").length;
   const long: string[] = [];
   const visit = (node: Node, outer: Node) => {
-    // To count lines reads the file, so functions alone are counted.
+    // Counting takes time, so only the lines of functions are counted.
     const lines = /Function/.test(node.type) ? code.slice(node.start, node.end).split("\n").length : 0;
     if (lines > MAX_FUNCTION_LINES) {
       // The comment stands above the statement that has the function.
