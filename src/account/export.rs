@@ -36,10 +36,11 @@ pub enum Section {
     /// The next thread.
     Threads,
     Messages,
-    Agents,
+    /// What the thread's object has beside them, row by row: summaries, plans, agents, the queue.
+    Beside,
     /// The newest session of a workflow, and its ended steps.
     Session,
-    /// Hooks, standing approvals and the queue.
+    /// Hooks and standing approvals.
     Rules,
     Files,
 }
@@ -98,8 +99,13 @@ impl Place {
                 .ok()?;
             wire::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
         };
-        place().ok_or_else(|| ApiError::field("cursor", "expected the next_cursor of a page of this export"))
+        place().ok_or_else(wrong_cursor)
     }
+}
+
+/// The refusal of a cursor that this service did not give.
+pub fn wrong_cursor() -> ApiError {
+    ApiError::field("cursor", "expected the next_cursor of a page of this export")
 }
 
 /// The result of one step.

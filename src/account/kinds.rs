@@ -2,7 +2,8 @@
 //! export and the erasure read here how; or it does not, and the reason stands here. The tests compare the list with the
 //! migrations and with the keys of R2.
 //!
-//! The data of a thread's object has no list here: the export asks the object for it, and the object deletes all of it.
+//! The data of a thread's object has no list here: the export asks the object, which has one (`storage/export_rows.rs`), and
+//! the object deletes all of it.
 
 use wire::protocol::Owner;
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use worker::Response;
 
 use crate::storage::StoreError;
+use crate::storage::export_rows;
 use crate::storage::outgoing::{Audited, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
@@ -90,6 +91,13 @@ impl Thread {
         let messages: Vec<_> = page.into_iter().map(|(_, message)| message).collect();
         let versions = self.store.versions_on(&path, &messages, all)?;
         json_response(&MessageList { messages, next_cursor, versions })
+    }
+
+    /// A page of the rows that the owner's export has of this thread, and that no other command tells.
+    pub fn export(self: &Rc<Self>, owner: &Owner, cursor: Option<&str>) -> Result<Response, ApiError> {
+        self.found(owner)?;
+        let none = || ApiError::field("cursor", "this is not a cursor of this list");
+        json_response(&self.store.export(export_rows::place(cursor).ok_or_else(none)?)?)
     }
 
     /// A user's message as it was sent. The running turn knows its own message; the history has those of the other

@@ -130,6 +130,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::HoldQueue { held } => thread.hold_queue(&owner, held),
         ThreadCommand::EditQueued { message_id, content } => thread.edit_queued(&owner, &message_id, content),
         ThreadCommand::RemoveQueued { message_id } => thread.remove_queued(&owner, &message_id),
+        ThreadCommand::Export { cursor } => thread.export(&owner, cursor.as_deref()),
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
         ThreadCommand::Choose { turn_id } => thread.choose(&owner, turn_id).await,
         ThreadCommand::Snapshot { until, shown } => thread.snapshot(&owner, until.as_deref(), shown),

@@ -12,7 +12,9 @@ use worker::wasm_bindgen::JsValue;
 use worker::{Bucket, Conditional, Env, Object, Range, Result};
 
 use super::{BUCKET, UNLISTED_MS};
-use crate::account::export::{FORMAT, Line, MESSAGES, PIECE_BYTES, Place, Section, Source, Step, line, page};
+use crate::account::export::{
+    FORMAT, Line, MESSAGES, PIECE_BYTES, Place, Section, Source, Step, line, page, wrong_cursor,
+};
 use crate::account::kinds::{self, Folder, Rows};
 use crate::account::store;
 use crate::auth::sessions::visit_of;
@@ -57,7 +59,7 @@ impl Source for Stored<'_> {
             Section::Rows => self.rows(place).await,
             Section::Threads => self.thread(place).await,
             Section::Messages => self.messages(place).await,
-            Section::Agents => self.agents(place).await,
+            Section::Beside => self.beside(place).await,
             Section::Session => self.session(place).await,
             Section::Rules => self.rules(place).await,
             Section::Files => self.files(place).await,
@@ -139,28 +141,29 @@ impl Stored<'_> {
             lines.push(of_thread("version", id, version));
         }
         let next = match member(&mut list, "next_cursor") {
-            Value::Null => Place::of(Section::Agents, id),
+            Value::Null => Place::of(Section::Beside, id),
             cursor => place.after(vec![cursor]),
         };
         Ok(Step { lines, next: Some(next) })
     }
 
-    /// The next agent, with all that it remembers.
-    async fn agents(&mut self, place: &Place) -> Stepped {
+    /// Some rows of a thread that no other command tells, of all versions.
+    async fn beside(&mut self, place: &Place) -> Stepped {
         let id = place.thread.as_str();
-        let Some(mut list) = self.ask(id, ThreadCommand::Agents).await? else { return Ok(gone(id)) };
-        let agents = into_list(member(&mut list, "agents"));
-        let names = agents.iter().map(|agent| text_of(agent, "name"));
-        let mut names: Vec<&str> =
-            names.filter(|name| place.name().is_none_or(|after| *name > after)).collect();
-        names.sort_unstable();
-        let Some(name) = names.first() else {
-            return Ok(Step { next: Some(Place::of(Section::Session, id)), ..Step::default() });
+        let cursor = place.name().map(str::to_owned);
+        let Some(mut page) = self.ask(id, ThreadCommand::Export { cursor }).await? else {
+            return Ok(gone(id));
         };
-        // It may have ended in between.
-        let dump = self.ask(id, ThreadCommand::DumpAgent { name: (*name).to_owned() }).await?;
-        let lines = dump.map(|dump| of_thread("agent", id, dump)).into_iter().collect();
-        Ok(Step { lines, next: Some(place.after(vec![(*name).into()])) })
+        let mut lines = Vec::new();
+        for mut row in into_list(member(&mut page, "lines")) {
+            let kind = member(&mut row, "kind");
+            lines.push(of_thread(kind.as_str().unwrap_or_default(), id, row));
+        }
+        let next = match member(&mut page, "next_cursor") {
+            Value::Null => Place::of(Section::Session, id),
+            cursor => place.after(vec![cursor]),
+        };
+        Ok(Step { lines, next: Some(next) })
     }
 
     /// The newest session of a workflow, and some of its ended steps.
@@ -186,11 +189,8 @@ impl Stored<'_> {
     async fn rules(&mut self, place: &Place) -> Stepped {
         let id = place.thread.as_str();
         let mut lines = Vec::new();
-        let asked = [
-            ("hook", "hooks", ThreadCommand::Hooks),
-            ("approval", "approvals", ThreadCommand::Approvals),
-            ("queued_message", "messages", ThreadCommand::Queue),
-        ];
+        let asked =
+            [("hook", "hooks", ThreadCommand::Hooks), ("approval", "approvals", ThreadCommand::Approvals)];
         for (kind, name, command) in asked {
             let Some(mut list) = self.ask(id, command).await? else { return Ok(gone(id)) };
             lines
@@ -232,6 +232,8 @@ impl Stored<'_> {
         match response.status() {
             200 => object::read(&response).await.map(Some),
             status if status == ErrorCode::ThreadNotFound.status() => Ok(None),
+            // Of what a command says, the caller's cursor alone can be wrong.
+            400 => Err(wrong_cursor().into()),
             status => Err(Failure::internal("exporting a thread")(format!("its object answered {status}"))),
         }
     }

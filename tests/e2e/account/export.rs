@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::eventually;
 use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
@@ -36,6 +38,8 @@ async fn an_export_has_everything_of_a_user() {
     let (case, m) = (&planted.case, |what: &str| planted.marked(what));
     let expected = [
         "agent",
+        "agent_round",
+        "agent_state",
         "audit_entry",
         "collection",
         "document",
@@ -50,6 +54,7 @@ async fn an_export_has_everything_of_a_user() {
         "model_call",
         "passage",
         "plan",
+        "plan_state",
         "project_item",
         "record",
         "session",
@@ -79,7 +84,6 @@ async fn an_export_has_everything_of_a_user() {
     assert_eq!(texts(&lines, "collection", "name"), [m("collection")]);
     assert_eq!(texts(&lines, "document", "name"), [m("name")]);
     assert!(texts(&lines, "passage", "text")[0].contains(&m("document")));
-    assert_eq!(texts(&lines, "agent", "instructions"), [m("agent")]);
     let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
     assert_eq!(of("workflow")[0]["definition"]["steps"][0]["instructions"], m("workflow"));
     let session = of("workflow_session")[0];
@@ -107,6 +111,24 @@ async fn an_export_has_everything_of_a_user() {
     );
     assert!(messages[1]["execution_tree"].is_object() && messages[2].get("sent").is_none());
     assert_eq!(of("version").len(), 2);
+
+    // The agent, which the thread's path has not: as it was made, as the first turn left it, and its one round.
+    let listed = case.client.get(&format!("/api/threads/{}/agents", planted.thread)).await.json().await;
+    assert_eq!(listed["agents"], json!([]));
+    let agent = of("agent").into_iter().find(|line| line["agent"]["name"] == "critic").expect("the critic");
+    assert_eq!(agent["agent"]["instructions"], m("agent"));
+    for kind in ["agent_state", "agent_round"] {
+        let of_agent: Vec<_> =
+            of(kind).into_iter().filter(|line| line["agent_id"] == agent["agent_id"]).collect();
+        let [line] = of_agent[..] else { panic!("{kind}: {of_agent:?}") };
+        assert_eq!(
+            (&line["thread_id"], &line["turn_id"]),
+            (&json!(planted.thread), &messages[0]["turn_id"]),
+            "{kind}"
+        );
+    }
+    assert!(of("agent_round")[0]["messages"].to_string().contains(&m("agents")));
+    assert!(of("plan_state")[0]["plan"]["objective"].as_str().expect("a text").contains(&m("plan")));
 
     // A file that is larger than a piece comes in two, which together are the file.
     let path = |kind: &str, path: &str| {
@@ -140,8 +162,7 @@ pub fn kinds_of(lines: &[Value]) -> Vec<&str> {
 
 /// The text behind base64.
 fn decode(text: &str) -> String {
-    use base64::Engine;
-    let bytes = base64::prelude::BASE64_STANDARD.decode(text).expect("base64");
+    let bytes = BASE64_STANDARD.decode(text).expect("base64");
     String::from_utf8(bytes).expect("a text")
 }
 
@@ -185,16 +206,26 @@ async fn a_waiting_message_and_an_approval_are_in_it() {
     case.client.post(&path, &json!({ "decision": "approve_for_thread" })).await.expect(200).await;
     // The turn waits for its client now.
     stream.until(|event| event.text("awaits") == "client").await;
-    let next = json!({ "thread_id": thread, "content": "And then?", "if_running": "queue" });
+    let content = json!([{ "type": "text", "text": "And then?" }, { "type": "image", "data": PICTURE }]);
+    let next =
+        json!({ "thread_id": thread, "content": content, "model": "other:fake-3", "if_running": "queue" });
     case.client.post("/api/chat", &next).await.expect(202).await;
     let lines = eventually("D1 knows the thread", || async {
         let (lines, _) = exported(&case.client).await;
         (!texts(&lines, "thread", "id").is_empty()).then_some(lines)
     })
     .await;
-    assert_eq!(texts(&lines, "queued_message", "content"), ["And then?"]);
+    let waiting: Vec<_> = lines.iter().filter(|line| line["kind"] == "queued_message").collect();
+    assert_eq!(waiting.iter().map(|line| &line["request"]["content"]).collect::<Vec<_>>(), [&content]);
     assert_eq!(texts(&lines, "approval", "name"), ["ui_erase"]);
     assert!(["queued_message", "approval"].iter().all(|kind| texts(&lines, kind, "thread_id") == [&*thread]));
+    // A place that is not in the thread.
+    for (section, name) in [("messages", "x"), ("beside", "agent:x"), ("beside", "meta:1")] {
+        let place = json!({ "section": section, "thread": thread, "after": [name] });
+        let cursor = BASE64_URL_SAFE_NO_PAD.encode(place.to_string());
+        let reply = case.client.get(&format!("/api/me/export?cursor={cursor}")).await;
+        assert_problem(reply, 400, "invalid_request", Some("cursor")).await;
+    }
 }
 
 #[tokio::test]

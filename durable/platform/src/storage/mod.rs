@@ -5,6 +5,7 @@
 //! wasm32 only.
 
 pub mod agent_rows;
+pub mod export_rows;
 pub mod fit;
 pub mod history;
 pub mod instruction_rows;
@@ -22,6 +23,8 @@ pub mod turn;
 
 #[cfg(target_arch = "wasm32")]
 pub mod agents;
+#[cfg(target_arch = "wasm32")]
+pub mod export;
 #[cfg(target_arch = "wasm32")]
 pub mod index;
 #[cfg(all(target_arch = "wasm32", feature = "instructions"))]

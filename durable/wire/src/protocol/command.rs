@@ -194,6 +194,10 @@ pub enum ThreadCommand {
         limit: u32,
         cursor: Option<String>,
     },
+    /// Return what no other command tells of the thread, row by row, for the export of its owner's data.
+    Export {
+        cursor: Option<String>,
+    },
     /// List the agents of the thread.
     Agents,
     /// List the rounds of an agent.
@@ -270,6 +274,7 @@ crate::tagged!(ThreadCommand by "do" {
     "snapshot" => Snapshot { until, shown },
     "record" => Record { turn_id },
     "records" => Records { limit, cursor },
+    "export" => Export { cursor },
     "agents" => Agents,
     "agent_rounds" => AgentRounds { name, cursor },
     "dump_agent" => DumpAgent { name },

@@ -142,6 +142,7 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Sent { message_id: "m".into() },
         ThreadCommand::Record { turn_id: Uuid::nil() },
         ThreadCommand::Records { limit: 7, cursor: Some("9".into()) },
+        ThreadCommand::Export { cursor: Some("agent:7".into()) },
         ThreadCommand::Agents,
         ThreadCommand::AgentRounds { name: "critic".into(), cursor: Some("7".into()) },
         ThreadCommand::DumpAgent { name: "critic".into() },
