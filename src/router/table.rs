@@ -94,7 +94,7 @@ routes! {
     /// scopes, which ends with the key, after 30 days at most. Without a key it tells the user of the cookie. Where no
     /// cookie is valid it opens an anonymous session, if the deployment has them.
     Post "/api/session" => Session, KnownOrigin, optional_json::<SignIn>();
-    /// Signs out. The session ends: within a minute its cookie is invalid everywhere. The browser deletes the cookie.
+    /// Signs out. The session ends: while D1 answers, its cookie is invalid everywhere within a minute. The browser deletes the cookie.
     Delete "/api/session" => SignOut, KnownOrigin, Nothing;
     /// Begins a sign-in at an identity provider, and tells the address there that the browser goes to. The browser keeps the
     /// sign-in in a cookie for ten minutes. The providers stand in the answer of `POST /api/session`.

@@ -1,4 +1,4 @@
-// Runs `scripts/deploy` in a copy of its folder, against the wrangler that `fake/` plays.
+// Runs `scripts/deploy`, and the scripts of the API keys, in a copy of their folder, against the wrangler that `fake/` plays.
 import { execFile } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,12 +22,12 @@ export const SHIP = ["d1 migrations apply DB --remote --env production", "deploy
 
 /**
  * A checkout with this account. `toml` edits the configuration, `variables` join [env.production.vars]. `deploy` runs
- * the script once more, in the same place.
+ * that script once more, in the same place; `run` any script.
  */
 export function checkout(test, account, { toml = (text) => text, variables = {} } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "deploy-"));
   test.after(() => rmSync(folder, { recursive: true }));
-  for (const file of ["package.json", "scripts/deploy", "scripts/deployment-needs.mjs"]) {
+  for (const file of ["package.json", "scripts/deploy", "scripts/deployment-needs.mjs", "scripts/keys", "scripts/make-key"]) {
     mkdirSync(join(folder, "scripts"), { recursive: true });
     cpSync(join(ROOT, file), join(folder, file));
   }
@@ -42,7 +42,8 @@ export function checkout(test, account, { toml = (text) => text, variables = {} 
   const at = { folder, account: (next) => writeFileSync(join(folder, "account.json"), JSON.stringify(next)) };
   at.account(account);
   at.read = () => JSON.parse(readFileSync(join(folder, "account.json"), "utf8"));
-  at.deploy = (env = {}, answers) => deploy(folder, env, answers);
+  at.run = (script, env = {}, answers) => run(folder, script, env, answers);
+  at.deploy = (env, answers) => at.run("scripts/deploy", env, answers);
   at.build = () => {
     for (const file of ["build/index.js", "web/dist/index.html"]) {
       mkdirSync(join(folder, file, ".."), { recursive: true });
@@ -52,12 +53,12 @@ export function checkout(test, account, { toml = (text) => text, variables = {} 
   return at;
 }
 
-/** Runs the script, in a terminal if there are answers to type. Returns its status, output and calls of wrangler. */
-function deploy(folder, env, answers) {
+/** Runs a script, in a terminal if there are answers to type. Returns its status, output and calls of wrangler. */
+function run(folder, file, env, answers) {
   const log = join(folder, "calls.jsonl");
   rmSync(log, { force: true });
   const path = [join(ROOT, "tests/deploy/fake"), process.env.PATH].join(delimiter);
-  const script = join(folder, "scripts/deploy");
+  const script = join(folder, file);
   const command = answers
     ? ["python3", join(ROOT, "tests/deploy/terminal.py"), ...answers, "--", script]
     : [script];
