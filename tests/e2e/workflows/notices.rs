@@ -57,7 +57,7 @@ async fn an_address_that_refuses_changes_nothing() {
     // The failure is told to the operator, and then nothing is tried any more.
     let sql = "SELECT 1 FROM error_log WHERE component = 'workflows' AND message LIKE ?";
     stored::eventually("the failure is told", || async {
-        (!stored::d1(sql, &["%500%"]).await.is_empty()).then_some(())
+        (!stored::d1(sql, &["%503%"]).await.is_empty()).then_some(())
     })
     .await;
     assert_eq!(told(&case, &name, 3).await.len(), 3);

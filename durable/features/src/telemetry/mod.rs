@@ -12,9 +12,12 @@ use std::rc::Rc;
 
 use wire::http::{Http, HttpRequest, Unreachable};
 
-/// Sends finished turns to the collector. Returns a text where the collector refuses them for good: the protocol forbids to
-/// send them again. The text and the error are for the operator. They repeat nothing of the answer, which may repeat the
-/// spans.
+/// The answers after which the protocol lets a client send the same again. It forbids that after all others from 400 on:
+/// <https://opentelemetry.io/docs/specs/otlp/#retryable-response-codes>.
+const PASSING: [u16; 4] = [429, 502, 503, 504];
+
+/// Sends finished turns to the collector. Returns a text where the collector refuses them for good. The text and the error
+/// are for the operator. They repeat nothing of the answer, which may repeat the spans.
 pub async fn send(
     http: &dyn Http,
     config: &Config,
@@ -27,7 +30,7 @@ pub async fn send(
         Ok(reply) if (200..300).contains(&reply.status) => Ok(None),
         Ok(reply) => {
             let said = format!("the collector answered with status {}", reply.status);
-            let is_final = (400..500).contains(&reply.status) && ![408, 429].contains(&reply.status);
+            let is_final = reply.status >= 400 && !PASSING.contains(&reply.status);
             if is_final { Ok(Some(said)) } else { Err(said) }
         }
         Err(Unreachable) => Err("the collector could not be reached".to_owned()),

@@ -1,6 +1,8 @@
 //! The spans of a finished turn, by the semantic conventions of OpenTelemetry for generative AI: the turn invokes an agent,
 //! and each model call and each tool call is a span below the call around it. Pure.
 
+use std::collections::BTreeSet;
+
 use engine::journal::CallRecord;
 use serde_json::Error;
 use sha2::{Digest, Sha256};
@@ -13,6 +15,8 @@ use super::otlp::{Attributes, Export, Resource, ResourceSpans, Scope, ScopeSpans
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
 const INTERNAL: u8 = 1;
 const CLIENT: u8 = 3;
+/// The longest name of a tool. Providers take names of 64 bytes.
+const MAX_TOOL_NAME_BYTES: usize = 64;
 /// The name of the agent that a turn is.
 const AGENT: &str = "espalier";
 
@@ -47,6 +51,8 @@ struct Trace<'a> {
     root: String,
     /// The beginning of the turn, in milliseconds since 1970.
     began_at: u64,
+    /// The ids of the nodes that are in the tree.
+    nodes: BTreeSet<&'a str>,
     has_content: bool,
 }
 
@@ -63,6 +69,7 @@ fn spans(turn: &Finished<'_>, has_content: bool) -> Vec<Span> {
         id: digest(&[turn.tenant, turn.thread_id, &turn.message.turn_id, &turn.message.id], 16),
         root: digest(&[&turn.message.id], 8),
         began_at: turn.began_at.unwrap_or(ended_at.saturating_sub(running)).min(ended_at),
+        nodes: tree.nodes.iter().map(|node| node.id.as_str()).collect(),
         has_content,
     };
     let calls = tree.model_calls.iter().map(|call| trace.model(call));
@@ -76,6 +83,12 @@ impl Trace<'_> {
         let Finished { tenant, context_type, message, .. } = self.turn;
         let mut attributes = self.of("invoke_agent");
         attributes.text("gen_ai.agent.name", AGENT);
+        // Of the turn's models the one that was asked last.
+        let provider = self.turn.calls.iter().rev().find_map(|record| match record {
+            CallRecord::Model { provider, .. } => Some(provider),
+            _ => None,
+        });
+        provider.iter().for_each(|name| attributes.text("gen_ai.provider.name", provider_name(name)));
         if let Some(usage) = &message.usage {
             attributes.number("gen_ai.usage.input_tokens", usage.input_tokens);
             attributes.number("gen_ai.usage.output_tokens", usage.output_tokens);
@@ -118,7 +131,10 @@ impl Trace<'_> {
             attributes.text("espalier.operation_type", operation.as_str());
         }
         attributes.text("gen_ai.request.model", call.model.as_str());
-        attributes.only("gen_ai.response.finish_reasons", call.finish_reason.as_str());
+        let error = record.map(|(_, outcome, _)| outcome.as_str()).filter(|outcome| *outcome != "ok");
+        if error.is_none() {
+            attributes.only("gen_ai.response.finish_reasons", call.finish_reason.as_str());
+        }
         if let Some(usage) = &call.usage {
             attributes.number("gen_ai.usage.input_tokens", usage.input_tokens);
             attributes.number("gen_ai.usage.output_tokens", usage.output_tokens);
@@ -126,7 +142,6 @@ impl Trace<'_> {
         }
         call.cost_usd.into_iter().for_each(|cost| attributes.amount("espalier.cost_usd", cost));
         call.agent.iter().for_each(|agent| attributes.text("gen_ai.agent.name", agent.as_str()));
-        let error = record.map(|(_, outcome, _)| outcome.as_str()).filter(|outcome| *outcome != "ok");
         let ids = (self.id_of(&call.id), call.parent_id.as_deref());
         let times = self.within(call.started_ms, call.duration_ms);
         self.span(ids, format!("chat {}", call.model), CLIENT, times, (attributes, error))
@@ -134,7 +149,8 @@ impl Trace<'_> {
 
     fn tool(&self, node: &TreeNode) -> Span {
         let mut attributes = self.of("execute_tool");
-        attributes.text("gen_ai.tool.name", node.name.as_str());
+        let name = tool_name(&node.name);
+        attributes.text("gen_ai.tool.name", name);
         attributes.text("gen_ai.tool.call.id", node.id.as_str());
         if self.has_content {
             let (arguments, result) = (node.args_preview.as_deref(), node.result_preview.as_deref());
@@ -144,7 +160,7 @@ impl Trace<'_> {
         let error = node.is_error.unwrap_or_default().then_some("tool_error");
         let ids = (self.id_of(&node.id), node.parent_id.as_deref());
         let times = self.within(node.started_ms.unwrap_or_default(), node.duration_ms);
-        self.span(ids, format!("execute_tool {}", node.name), INTERNAL, times, (attributes, error))
+        self.span(ids, format!("execute_tool {name}"), INTERNAL, times, (attributes, error))
     }
 
     /// The attributes of an operation.
@@ -165,7 +181,11 @@ impl Trace<'_> {
     ) -> Span {
         error.iter().for_each(|error| attributes.text("error.type", *error));
         let is_root = span_id == self.root;
-        let above = || parent.map_or_else(|| self.root.clone(), |parent| self.id_of(parent));
+        // A tree that is too long has lost its last nodes. What was below them is below the turn.
+        let above = || match parent.filter(|parent| self.nodes.contains(parent)) {
+            Some(parent) => self.id_of(parent),
+            None => self.root.clone(),
+        };
         Span {
             trace_id: self.id.clone(),
             parent_span_id: (!is_root).then(above),
@@ -206,6 +226,16 @@ fn nanoseconds(ms: u64) -> String {
 fn is_row_of(row: &str, call: &str) -> bool {
     let number = row.strip_prefix(call).and_then(|rest| rest.strip_prefix('_'));
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A tool's name; `_OTHER` for what no tool can be called. A model may invent names, and write anything into them.
+fn tool_name(name: &str) -> &str {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
+    if !name.is_empty() && name.len() <= MAX_TOOL_NAME_BYTES && name.bytes().all(fits) {
+        name
+    } else {
+        "_OTHER"
+    }
 }
 
 /// The conventions' name of a provider.

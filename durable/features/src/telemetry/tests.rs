@@ -11,7 +11,7 @@ use futures::stream::empty;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};
 use wire::http::{Http, HttpReply, HttpRequest, Unreachable};
-use wire::protocol::StoredMessage;
+use wire::protocol::{StoredMessage, TreeNode};
 
 use super::{Config, Finished, export, send};
 
@@ -91,6 +91,7 @@ fn attribute(span: &Value, key: &str) -> Value {
     all.iter().find(|one| one["key"] == key).map(|one| one["value"].clone()).unwrap_or_default()
 }
 
+// Long: the spans of one turn, compared in many ways.
 #[test]
 fn a_turn_is_a_tree_of_spans() {
     let (message, calls) = (message("stop"), calls());
@@ -132,11 +133,13 @@ fn a_turn_is_a_tree_of_spans() {
     }
     assert_eq!(attribute(root, "gen_ai.usage.input_tokens"), json!({ "intValue": "200" }));
     assert_eq!(attribute(root, "espalier.cost_usd"), json!({ "doubleValue": 1.0 }));
-    assert_eq!(attribute(first, "gen_ai.provider.name"), json!({ "stringValue": "gcp.gemini" }));
+    let providers = [root, first].map(|span| attribute(span, "gen_ai.provider.name")["stringValue"].clone());
+    assert_eq!(providers, ["gcp.gemini", "gcp.gemini"]);
     let reasons = json!({ "arrayValue": { "values": [{ "stringValue": "tool_calls" }] } });
     assert_eq!(attribute(first, "gen_ai.response.finish_reasons"), reasons);
-    let errors = spans.iter().map(|span| attribute(span, "error.type")["stringValue"].clone());
-    let errors: Vec<Value> = errors.collect();
+    assert_eq!(attribute(second, "gen_ai.response.finish_reasons"), json!(null), "there was no response");
+    let errors: Vec<Value> =
+        spans.iter().map(|span| attribute(span, "error.type")["stringValue"].clone()).collect();
     assert_eq!(
         errors,
         [json!(null), json!(null), json!("provider_overloaded"), json!(null), json!("tool_error")]
@@ -150,6 +153,33 @@ fn a_turn_is_a_tree_of_spans() {
     let ids: BTreeSet<_> =
         self::spans(&both).iter().map(|span| span["spanId"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), 10);
+}
+
+#[test]
+fn a_name_that_no_tool_can_have_and_a_parent_that_is_cut_off_are_not_told() {
+    let told = |change: &dyn Fn(&mut TreeNode)| {
+        let mut message = message("stop");
+        message.execution_tree.iter_mut().flat_map(|tree| &mut tree.nodes).for_each(change);
+        let (config, calls) = (config(&[ENDPOINT]).unwrap().unwrap(), calls());
+        spans(&exported(&config, &[finished(&message, &calls, None)]))
+    };
+    let longest = "x".repeat(64);
+    for (name, shown) in [
+        ("docs__read-file.v2", "docs__read-file.v2"),
+        (&*longest, &*longest),
+        (&*format!("{longest}x"), "_OTHER"),
+        ("the user's name is Ada", "_OTHER"),
+        ("", "_OTHER"),
+    ] {
+        let spans = told(&|node| node.name = name.to_owned());
+        let tool = spans.last().unwrap();
+        assert_eq!(attribute(tool, "gen_ai.tool.name"), json!({ "stringValue": shown }));
+        assert_eq!(tool["name"], format!("execute_tool {shown}"));
+    }
+    // The node of the subtask is lost: what was below it is below the turn.
+    let spans = told(&|node| node.id = node.id.replace("sub", "another"));
+    let parents: Vec<_> = spans[1..].iter().map(|span| &span["parentSpanId"]).collect();
+    assert!(parents.iter().all(|parent| **parent == spans[0]["spanId"]), "{parents:?}");
 }
 
 #[test]
@@ -239,11 +269,14 @@ fn a_collector_takes_spans_or_refuses_them() {
         (Ok(200), Ok(None)),
         (Ok(503), said(503)),
         (Ok(429), said(429)),
-        (Ok(408), said(408)),
+        (Ok(504), said(504)),
         (Ok(302), said(302)),
         // It will never take them.
         (Ok(400), Ok(said(400).err())),
         (Ok(401), Ok(said(401).err())),
+        (Ok(408), Ok(said(408).err())),
+        (Ok(500), Ok(said(500).err())),
+        (Ok(501), Ok(said(501).err())),
         (Err(Unreachable), Err("the collector could not be reached".to_owned())),
     ] {
         let collector = Collector(answer, RefCell::default());

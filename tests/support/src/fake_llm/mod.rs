@@ -15,7 +15,7 @@
 //! | `GET /_fake/requests?marker=PREFIX` | `{"requests": [Record], "peak"}`: the requests, and the most at once |
 //! | `DELETE /_fake/requests?marker=PREFIX` | forgets them |
 //! | `GET /_fake/wait?marker=PREFIX&count=N[&outcome=aborted]` | the same, answered when N such requests are there |
-//! | `POST /_fake/hooks/NAME[?refuse=COUNT]` | takes a message, or refuses the first ones |
+//! | `POST /_fake/hooks/NAME[?refuse=COUNT]` | takes a message, or refuses the first ones with 503 |
 //! | `/_fake/idp/…` | identity providers (`idp`) |
 //! | `PUT`, `GET /_fake/documents/NAME[?barrier=NAME]` | any JSON, such as an issuer's keys; a text is a page; waits at the barrier |
 //! | `/site/…`, `/dns-query`, `/search`, `/accounts/…` | the web for the tools (`site.rs`) |

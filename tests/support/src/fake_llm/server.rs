@@ -121,7 +121,7 @@ fn told(ledger: &Ledger, path: &str, query: &HashMap<String, String>, body: &[u8
     let id = ledger.arrive(path, 0, Headers::new(), serde_json::from_slice(body).unwrap_or_default());
     let outcome = if before < refused { Outcome::Failed } else { Outcome::Finished };
     ledger.end(id, outcome, None);
-    plain(if before < refused { 500 } else { 200 }, &json!({}))
+    plain(if before < refused { 503 } else { 200 }, &json!({}))
 }
 
 /// Answers when so many requests have come, or have ended so.
