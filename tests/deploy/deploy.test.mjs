@@ -203,9 +203,12 @@ Deployed. Closed until somebody has a key: make key REMOTE=1. Then open the page
 
   test("a key that may be absent stops nothing", async (t) => {
     const variables = { ...OPENAI.variables, LLM_BASE_URL: "https://models.example/v1" };
-    const run = await checkout(t, FULL, { variables }).deploy();
-    assert.deepEqual([run.status, run.calls], [0, [...LOOKUPS, ...SHIP]]);
-    assert.match(run.out, /No LLM_API_KEY\. If the server needs it: LLM_API_KEY=… make deploy\n/);
+    // A terminal is not asked either where nothing else is missing: a repetition goes through.
+    for (const answers of [undefined, []]) {
+      const run = await checkout(t, FULL, { variables }).deploy({}, answers);
+      assert.deepEqual([run.status, run.calls], [0, [...LOOKUPS, ...SHIP]], run.out);
+      assert.match(run.out, /No LLM_API_KEY\. If the server needs it: LLM_API_KEY=… make deploy\r?\n/);
+    }
   });
 
   test("the secret of an identity provider comes from the environment", async (t) => {
