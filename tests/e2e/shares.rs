@@ -199,6 +199,28 @@ async fn nothing_changes_a_snapshot_and_it_can_end_with_any_message() {
 }
 
 #[tokio::test]
+async fn the_title_of_another_version_is_not_in_a_snapshot() {
+    let case = Case::new().await;
+    case.script("", [text("One.")]).await;
+    case.script("again", [text("Another.")]).await;
+    let asked = case.chat("First").await;
+    let (thread, message) = (thread_of(&asked), first(&asked, "session").text("user_message_id").to_owned());
+    let answer = first(&asked, "session").text("assistant_message_id").to_owned();
+    let again = json!({
+        "thread_id": thread, "content": case.said("My resignation", "again"), "replaces_message_id": message,
+    });
+    case.chat_with(&again).await;
+    let title = async |body: Value| read(&share(&case.client, &thread, &body).await).await["title"].take();
+    let of_words = |words: String| Value::from(words.chars().take(80).collect::<String>());
+    assert_eq!(title(json!({})).await, of_words(case.said("My resignation", "again")));
+    let until = json!({ "message_id": answer });
+    assert_eq!(title(until.clone()).await, of_words(case.said("First", "")));
+    // A name that a person gave is the thread's, on each path.
+    case.client.patch(&thread, &json!({ "title": "Renamed" })).await.expect(200).await;
+    assert_eq!(title(until).await, "Renamed");
+}
+
+#[tokio::test]
 async fn links_are_listed_and_revoked_by_their_owner_alone() {
     let (case, stranger) = (Case::new().await, Client::anonymous().await);
     case.script("", ["One.", "Two."].map(text)).await;

@@ -42,6 +42,8 @@ async function shared(browser, width, options) {
     await send(page, llm.says("What is it?"));
     await settled(page);
     await byId(page, "share-open").click();
+    const title = await page.locator("[data-thread-id][data-current] a").innerText();
+    assert((await byId(page, "share-title").innerText()).includes(title), title);
     await byId(page, "share-create").click();
     await byId(page, "share-link").waitFor();
     plain = await link();

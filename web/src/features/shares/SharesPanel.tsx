@@ -7,6 +7,7 @@ import { Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
 import { en } from "../../en";
 import type { PanelProps } from "../../feature";
+import { threads } from "../../state/page";
 import { useStore } from "../../state/store";
 import { agoText } from "../../turn/measures";
 import type { ShareSummary } from "../../wire.generated";
@@ -55,6 +56,7 @@ function Form({ threadId }: { threadId: string }) {
       }}
     >
       <p className="side-lead">{words.lead}</p>
+      <Titled threadId={threadId} />
       <fieldset>
         <legend>{words.choose}</legend>
         {PARTS.map((part) => (
@@ -84,6 +86,17 @@ function Form({ threadId }: { threadId: string }) {
       <Problem words={problem} />
       <Made threadId={threadId} />
     </form>
+  );
+}
+
+/** The title that readers will see. The list may not have the chat yet. */
+function Titled({ threadId }: { threadId: string }) {
+  const { threads: all, found } = useStore(threads.store);
+  const title = [...all, ...(found ?? [])].find(({ id }) => id === threadId)?.title.trim();
+  return (
+    <p className="side-note" data-testid="share-title">
+      {words.titled} {title && <q dir="auto">{title}</q>}
+    </p>
   );
 }
 
