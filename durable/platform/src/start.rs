@@ -68,37 +68,37 @@ impl Thread {
         before: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
         let numbers = self.numbers()?;
-        let is_unlisted = ask.unlisted && thread.is_none();
-        let thread = match thread {
-            None if !ask.history.is_empty() => Some(self.import(ask)?),
-            thread => thread,
-        };
-        let workflow = before.retrieved.workflow.as_deref();
-        let mut opening = self.opening(ask, thread, (numbers.next(), workflow))?;
-        opening.is_unlisted = is_unlisted;
-        let (mut spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
-        let history = match opening.is_new {
-            true => History::default(),
-            false => self.history(&opening.standing.path, &mut spec)?,
-        };
-        let Opening { thread, turn, .. } = &opening;
-        let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
-        let about = About::new(thread, turn, &spec.context_type);
         let reserved = numbers.reserved();
-        let agents = KeptAgents::new(self, opening.standing.path.clone(), &spec)?;
-        let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), Keys::default());
-        let engine = self.store.transaction(|| {
+        // A conversation that a client brings comes with its first turn, or not at all: nothing would find it later.
+        let started = self.store.transaction(|| {
+            let is_unlisted = ask.unlisted && thread.is_none();
+            let thread = match thread {
+                None if !ask.history.is_empty() => Some(self.import(ask)?),
+                thread => thread,
+            };
+            let workflow = before.retrieved.workflow.as_deref();
+            let mut opening = self.opening(ask, thread, (numbers.next(), workflow))?;
+            opening.is_unlisted = is_unlisted;
+            let (mut spec, parts) = compose::compose(self, &self.frame(ask, &opening, &before)?)?;
+            let history = match opening.is_new {
+                true => History::default(),
+                false => self.history(&opening.standing.path, &mut spec)?,
+            };
+            let Opening { thread, turn, .. } = &opening;
+            let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
+            let about = About::new(thread, turn, &spec.context_type);
+            let agents = KeptAgents::new(self, opening.standing.path.clone(), &spec)?;
+            let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), Keys::default());
             let was_queued = self.write_start(ask, &opening, &before)?;
-            let engine = Turn::begin(spec, history, ports).map_err(not_logged)?;
+            let turn = Turn::begin(spec, history, ports).map_err(not_logged)?;
             // The readers of the new turn learn of the messages that are left.
             let told = was_queued.then(|| self.write_queue(opening.turn.turn_id.clone())).transpose()?;
-            Ok::<_, ApiError>((engine, told))
+            Ok::<_, ApiError>((Rc::new(Run { turn, live }), told, opening.turn))
         });
-        let (engine, told) = engine.inspect_err(|_| numbers.set_reserved(reserved))?;
-        let run = Rc::new(Run { turn: engine, live });
+        let (run, told, turn) = started.inspect_err(|_| numbers.set_reserved(reserved))?;
         self.launch(&run);
         told.map_or(Ok(()), |told| self.tell_queue(told))?;
-        Ok(opening.turn)
+        Ok(turn)
     }
 
     /// The rows of a turn whose first event has the number `seq_first`.

@@ -1,7 +1,8 @@
 //! Chats that another service kept, or that are long.
 
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::{Case, Value, json, text};
+use espalier_test_support::stored::places;
+use espalier_test_support::{Case, Value, json, new_id, text};
 
 use super::{client, metadata, user};
 
@@ -39,6 +40,28 @@ async fn a_history_is_imported_once() {
     let seen = case.requests("next").await.requests[0].contents();
     assert!(seen.iter().any(|content| content == "What is first?"), "{seen:?}");
     assert!(!seen.iter().any(|content| content == "Forged."), "{seen:?}");
+}
+
+// A refusal of the first message leaves nothing of the history behind: no list would show it, and no erasure find it.
+#[tokio::test]
+async fn a_history_is_not_stored_without_its_first_turn() {
+    let case = Case::new().await;
+    let mut asked = message("u2", "user", &case.said("And now?", ""));
+    let picture =
+        json!({ "type": "file", "mediaType": "image/png", "url": "data:image/png;base64,iVBORw0KGgo=" });
+    asked["parts"].as_array_mut().expect("parts").push(picture);
+    let mark = new_id();
+    let mut messages = vec![message("u1", "user", &mark), message("mine", "assistant", "One."), asked];
+    let request = |messages: &[Value]| json!({ "id": mark, "messages": messages });
+    let refused = case.client.post("/api/ai-sdk/chat", &request(&messages)).await;
+    assert_problem(refused, 400, "invalid_request", Some("content")).await;
+    assert_eq!(places("ESPALIER_STATE_DIR", &mark).await, Vec::<String>::new());
+    // The same chat begins without the picture.
+    case.script("", [text("Two.")]).await;
+    messages[2]["parts"].as_array_mut().expect("parts").pop();
+    case.client.post("/api/ai-sdk/chat", &request(&messages)).await.expect(200).await.text().await;
+    let threads = case.client.get("/api/threads").await.expect(200).await.json().await;
+    assert_eq!(threads["threads"][0]["title"], mark.as_str());
 }
 
 // The ids of a chat that another service kept are no ids of ours.

@@ -26,7 +26,7 @@ use super::Asked;
 /// The texts that a model embeds in one call: <https://developers.cloudflare.com/workers-ai/models/bge-m3/>.
 const MAX_TEXTS: usize = 100;
 /// Vectors per write or delete call; Vectorize allows 1 000.
-const MAX_VECTORS: usize = 500;
+pub const MAX_VECTORS: u32 = 500;
 /// The most characters of a question that the model embeds.
 const MAX_QUESTION_CHARS: usize = 2_000;
 /// How long a search waits for Vectorize before it continues with words alone.
@@ -98,7 +98,7 @@ impl Vectors {
             .iter()
             .flat_map(|(document, chunks)| (1..=*chunks).map(move |place| id(document, place as usize)))
             .collect();
-        for some in ids.chunks(MAX_VECTORS) {
+        for some in ids.chunks(MAX_VECTORS as usize) {
             let list: Array = some.iter().map(|id| JsValue::from_str(id)).collect();
             settled(self.index.delete_by_ids(&list)).await?;
         }
