@@ -20,7 +20,9 @@ pub const SETTLE_MS: u64 = 90_000;
 pub const KEPT_MS: u64 = 30 * 86_400_000;
 /// The threads that one step looks up.
 pub const THREADS: u32 = 3;
-/// The documents whose vectors one step deletes: few enough for one call of Vectorize, mostly.
+/// The most threads that a job leaves for its end because their objects fail. Beyond that it waits: too much fails.
+pub const MAX_LEFT: usize = 50;
+/// The most documents whose vectors one step deletes.
 pub const DOCUMENTS: u32 = 20;
 /// The most requests of one step: to look threads up, and to delete each with its three folders, of which a list and a
 /// deletion are a request each.
@@ -60,6 +62,10 @@ pub struct Stage {
     /// The mark of the address from which the user asked for it, for the entry in the audit log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
+    /// The threads whose objects failed: a newer version of the service has written to them, for example. The job deletes all
+    /// else first, and ends when they are gone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
 }
 
 impl Stage {
@@ -73,7 +79,8 @@ impl Stage {
 
     /// The beginning of the second sweep.
     fn again(&self) -> Self {
-        Stage { sweep: 1, expired: self.expired, address: self.address.clone(), ..Stage::default() }
+        let (address, left) = (self.address.clone(), self.left.clone());
+        Stage { sweep: 1, expired: self.expired, address, left, ..Stage::default() }
     }
 
     /// The beginning of a job for a user whose last credential is over: one sweep is enough.
@@ -82,11 +89,22 @@ impl Stage {
     }
 }
 
+/// The threads that a step deleted, and those whose objects failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Threads {
+    pub deleted: Deleted<String>,
+    pub failed: Vec<String>,
+}
+
 /// The storage of all data. Each method may be repeated, and may fail before or after it has done its work.
 pub trait Erasing: Port<Stage = Stage> {
     fn owner(&self) -> &Owner;
-    /// Deletes some threads after an id, with their folders.
-    fn threads(&mut self, after: &str) -> impl Future<Output = Result<Deleted<String>, Self::Error>>;
+    /// Deletes some threads after an id, with their folders, but for those that are left for the end. The objects of so
+    /// many may fail that [`MAX_LEFT`] are left.
+    fn threads(&mut self, after: &str, left: &[String])
+    -> impl Future<Output = Result<Threads, Self::Error>>;
+    /// Deletes a thread with its folders. Tells whether it was there.
+    fn thread(&mut self, id: &str) -> impl Future<Output = Result<bool, Self::Error>>;
     /// Deletes the vectors of some documents after an id.
     fn vectors(&mut self, after: &str) -> impl Future<Output = Result<Deleted<String>, Self::Error>>;
     /// Deletes some files of a folder.
@@ -107,12 +125,16 @@ pub async fn drive<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Opt
 
 /// Takes one step. The second sweep waits at its beginning, and so does the only one of a job that the retention began.
 async fn step<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Stage>, E::Error> {
-    let (stage, again, settled_at) = (job.stage.clone(), job.stage.again(), job.started_at + SETTLE_MS);
+    let (mut stage, again, settled_at) = (job.stage.clone(), job.stage.again(), job.started_at + SETTLE_MS);
     if stage == again && port.now() < settled_at {
         return Ok(Next::Wait(again, settled_at));
     }
     let (counted, deleted, behind) = match stage.part {
-        Part::Threads => ("threads", port.threads(&stage.after).await?, stage.part(Part::Vectors, 0)),
+        Part::Threads => {
+            let Threads { deleted, failed } = port.threads(&stage.after, &stage.left).await?;
+            stage.left.extend(failed);
+            ("threads", deleted, stage.part(Part::Vectors, 0))
+        }
         Part::Vectors => ("", port.vectors(&stage.after).await?, stage.part(Part::Folders, 0)),
         Part::Folders => match kinds::of_owner(port.owner()).get(stage.at) {
             None => return Ok(Next::At(stage.part(Part::Rows, 0))),
@@ -122,7 +144,7 @@ async fn step<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Sta
             }
         },
         Part::Rows => match kinds::of_users().nth(stage.at) {
-            None if stage.sweep > 0 => return Ok(Next::End),
+            None if stage.sweep > 0 => return last(port, job).await,
             None => return Ok(Next::Wait(again, settled_at)),
             Some((table, rows)) => {
                 let deleted = port.rows(job.lease, table, &rows).await?;
@@ -138,6 +160,17 @@ async fn step<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Sta
         Some(after) => stage.after(after),
         None => behind,
     }))
+}
+
+/// Deletes a thread whose object failed before; the job ends when there is none.
+async fn last<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Stage>, E::Error> {
+    let Some(id) = job.stage.left.first().cloned() else { return Ok(Next::End) };
+    // Where it fails again, the others come before it.
+    job.stage.left.rotate_left(1);
+    let was_there = port.thread(&id).await?;
+    job.count("threads", was_there.into());
+    let left = job.stage.left.iter().filter(|other| **other != id).cloned().collect();
+    Ok(Next::At(Stage { left, ..job.stage.clone() }))
 }
 
 /// The word that the body of `DELETE /api/me` must have.

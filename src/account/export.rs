@@ -35,6 +35,8 @@ pub enum Section {
     Rows,
     /// The next thread.
     Threads,
+    /// The thread itself.
+    Thread,
     Messages,
     /// What the thread's object has beside them, row by row: summaries, plans, agents, the queue.
     Beside,
@@ -147,7 +149,15 @@ pub async fn page<S: Source>(source: &mut S, place: Place) -> Result<Vec<u8>, S:
     while let Some(place) =
         next.take_if(|_| page.len() < PAGE_BYTES && source.requests() + STEP_REQUESTS <= PAGE_REQUESTS)
     {
-        let step = source.step(&place).await?;
+        let step = match source.step(&place).await {
+            Ok(step) => step,
+            Err(error) if page.is_empty() => return Err(error),
+            // What was read is not lost: the next page begins here, and fails if this does again.
+            Err(_) => {
+                next = Some(place);
+                break;
+            }
+        };
         for line in step.lines {
             write(&mut page, Value::Object(line));
         }

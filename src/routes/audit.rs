@@ -1,14 +1,18 @@
 //! `GET /api/audit`: the audit log of the admin's tenant. And the deeds that have no batch of their own.
 
+use bindings::d1::number;
 use wire::protocol::{AuditAction, AuditPage, Owner};
 
-use crate::audit::{Deed, store};
+use crate::audit::Deed;
+use crate::audit::store::{self, Where};
 use crate::auth::Verified;
 use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
+
+const DAY_MS: u64 = 86_400_000;
 
 /// A page, newest first.
 pub async fn list(call: &Call, admin: Verified) -> Result<Answer, Failure> {
@@ -29,5 +33,16 @@ pub async fn record(call: &Call, owner: &Owner, action: AuditAction, target: &st
     let deed = Deed { owner, action, target, detail: None, address: address.as_deref() };
     let row =
         store::row(&call.env, &deed, call.now).map_err(Failure::internal("preparing an audit entry"))?;
+    row.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))
+}
+
+/// Writes a user's deed about themselves, unless the log has the same of the last day.
+pub async fn record_once_a_day(call: &Call, owner: &Owner, action: AuditAction) -> Result<(), Failure> {
+    let (address, user_id) = (call.address_mark(), owner.user_id());
+    let deed = Deed { owner, action, target: &user_id, detail: None, address: address.as_deref() };
+    let since = call.now.saturating_sub(DAY_MS);
+    let which = Where { condition: store::HAS_NONE, values: vec![number(since)] };
+    let row = store::row_where(&call.env, &deed, call.now, which);
+    let row = row.map_err(Failure::internal("preparing an audit entry"))?;
     row.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))
 }

@@ -4,7 +4,12 @@ mod erasure;
 mod export;
 
 use espalier_test_support::case::first;
-use espalier_test_support::{Case, Step, Value, call, calls, json, text};
+use espalier_test_support::stored::change_at;
+use espalier_test_support::{Case, Client, Step, Value, call, calls, json, text};
+
+use crate::upgrades::{OLDER, planted_at};
+
+const MAIN: &str = "ESPALIER_STATE_DIR";
 
 /// As much of a picture as the service looks at.
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgo=";
@@ -112,6 +117,19 @@ async fn plant(case: Case, mark: &str) -> Planted {
     client.put(&format!("/api/threads/{thread}/hooks/guard"), &hook).await.expect(200).await;
     client.post(&format!("/api/threads/{thread}/shares"), &json!({})).await.expect(201).await;
     Planted { mark: mark.to_owned(), case, thread }
+}
+
+/// A thread of a visitor whose object fails each time, because a newer version of the service has written to it; and the
+/// object's name.
+async fn failing(client: &Client) -> (String, String) {
+    let tables = format!("{}; UPDATE meta SET schema_version = 99", OLDER[6]);
+    let (thread, object) = planted_at(MAIN, client, &tables).await;
+    let session = client.post("/api/session", &json!({})).await.expect(200).await.json().await;
+    let user = session["user_id"].as_str().expect("a user");
+    let row = format!("'public', 'anonymous:{user}', '{thread}', '', 1, 1");
+    let columns = "tenant, user_id, id, title, created_at, updated_at";
+    change_at(MAIN, &format!("INSERT INTO threads ({columns}) VALUES ({row})")).await;
+    (thread, object)
 }
 
 /// The texts of a JSON value's member in lines of a kind.

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wire::protocol::Owner;
 
-use super::{Confirmation, DRIVE_REQUESTS, Erasing, SETTLE_MS, STEP_REQUESTS, Stage, drive, receipt};
+use super::{
+    Confirmation, DRIVE_REQUESTS, Erasing, MAX_LEFT, SETTLE_MS, STEP_REQUESTS, Stage, Threads, drive, receipt,
+};
 use crate::account::kinds::{self, Rows};
-use crate::job::Job;
 use crate::job::testing::{self, Data, STARTED_AT, assert_faults, assert_limits, assert_waits};
+use crate::job::{Job, LEASE_MS};
 
 type Deleted = crate::job::Deleted<String>;
 type Stores = testing::Stores<Users>;
@@ -20,6 +22,8 @@ struct Users {
     files: BTreeMap<String, u64>,
     rows: BTreeMap<String, u64>,
     others: u64,
+    /// The threads whose objects fail.
+    stuck: BTreeSet<String>,
 }
 
 impl Data for Users {
@@ -36,6 +40,7 @@ impl Data for Users {
             files: files.collect(),
             rows: rows.collect(),
             others: 5,
+            stuck: BTreeSet::new(),
             owner,
         }
     }
@@ -72,8 +77,27 @@ impl Erasing for Stores {
         &self.data.owner
     }
 
-    async fn threads(&mut self, after: &str) -> Result<Deleted, &'static str> {
-        self.call(|stores| some(&mut stores.data.threads, after, 3))
+    async fn threads(&mut self, after: &str, left: &[String]) -> Result<Threads, &'static str> {
+        self.call(|stores| {
+            let Users { threads, stuck, .. } = &mut stores.data;
+            let mut others = threads.clone();
+            let Deleted { next, .. } = some(&mut others, after, 3);
+            let found: Vec<String> =
+                threads.difference(&others).filter(|id| !left.contains(id)).cloned().collect();
+            let (failed, gone): (Vec<_>, Vec<_>) = found.into_iter().partition(|id| stuck.contains(id));
+            threads.retain(|id| !gone.contains(id));
+            match left.len() + failed.len() > MAX_LEFT {
+                true => Err("a thread"),
+                false => Ok(Threads { deleted: Deleted { count: gone.len() as u64, next }, failed }),
+            }
+        })?
+    }
+
+    async fn thread(&mut self, id: &str) -> Result<bool, &'static str> {
+        self.call(|stores| match stores.data.stuck.contains(id) {
+            true => Err("a thread"),
+            false => Ok(stores.data.threads.remove(id)),
+        })?
     }
 
     async fn vectors(&mut self, after: &str) -> Result<Deleted, &'static str> {
@@ -121,6 +145,46 @@ fn what_is_written_during_the_first_sweep_goes_with_the_second() {
     stores.drive_to_end();
     Data::assert_done(&stores, "late rows");
     assert_eq!(stores.take(), None, "a job that ended deletes nothing of the next life");
+}
+
+/// Drives a job so often, whatever fails.
+fn drive_on(stores: &mut Stores, times: usize) {
+    for _ in 0..times {
+        let _ = stores.drive();
+        stores.now = stores.now.max(stores.saved.lease_until) + LEASE_MS;
+    }
+}
+
+#[test]
+fn a_thread_whose_object_fails_each_time_holds_up_nothing_else() {
+    let mut stores = Stores::full();
+    stores.data.stuck = ["t1", "t4"].map(str::to_owned).into();
+    drive_on(&mut stores, 60);
+    let Users { threads, vectors, files, rows, stuck, .. } = &stores.data;
+    assert_eq!((threads, stores.ended), (stuck, false));
+    assert!(vectors.is_empty() && files.values().chain(rows.values()).all(|left| *left == 0));
+    assert_eq!(stores.saved.stage.left.len(), 2);
+    // One of them can be deleted again: the other one does not keep it.
+    stores.data.stuck.remove("t4");
+    drive_on(&mut stores, 4);
+    assert_eq!((stores.data.threads.len(), &stores.saved.stage.left), (1, &vec!["t1".to_owned()]));
+    stores.data.stuck.clear();
+    stores.drive_to_end();
+    Data::assert_done(&stores, "when both can be deleted");
+    let threads = u64::from(kinds::of_users().find(|(table, _)| *table == "threads").unwrap().1.at_once) + 1;
+    assert_eq!(stores.saved.removed["threads"], threads + 7, "each is counted once");
+}
+
+#[test]
+fn a_job_waits_where_too_many_objects_fail() {
+    for (count, goes_on) in [(MAX_LEFT, true), (MAX_LEFT + 1, false)] {
+        let mut stores = Stores::full();
+        stores.data.stuck = (0..count).map(|n| format!("s{n:03}")).collect();
+        stores.data.threads.extend(stores.data.stuck.clone());
+        drive_on(&mut stores, 100);
+        assert_eq!(stores.data.vectors.is_empty(), goes_on, "{count}");
+        assert!(!stores.ended && stores.saved.stage.left.len() <= MAX_LEFT);
+    }
 }
 
 #[test]

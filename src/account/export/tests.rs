@@ -70,6 +70,43 @@ fn a_page_ends_at_its_bytes_and_at_its_requests_and_the_next_goes_on_there() {
     assert_eq!(single.concat(), (0..80).collect::<Vec<_>>());
 }
 
+/// A source that fails at its third step, each time or once.
+struct Failing {
+    once: bool,
+    steps: usize,
+}
+
+impl Source for Failing {
+    type Error = &'static str;
+
+    async fn step(&mut self, place: &Place) -> Result<Step, &'static str> {
+        self.steps += 1;
+        if place.at == 2 && !(self.once && self.steps == 1) {
+            return Err("the third step");
+        }
+        let next = (place.at < 3).then(|| place.clone().numbered(place.at + 1));
+        Ok(Step { lines: vec![line("step", json!({ "at": place.at }))], next })
+    }
+
+    fn requests(&self) -> u32 {
+        0
+    }
+}
+
+#[test]
+fn a_page_that_fails_in_the_middle_ends_there_and_loses_nothing() {
+    let read = |once: bool, place: Place| {
+        page(&mut Failing { once, steps: 0 }, place).now_or_never().unwrap().map(|page| lines(&page))
+    };
+    let first = read(false, Place::default()).unwrap();
+    let at: Vec<_> = first.iter().map(|line| line.get("at").cloned()).collect();
+    assert_eq!(at, [Some(json!(0)), Some(json!(1)), None]);
+    let next = Place::read(first[2]["next_cursor"].as_str()).unwrap();
+    assert_eq!(read(false, next.clone()), Err("the third step"));
+    let rest = read(true, next).unwrap();
+    assert_eq!(rest.iter().map(|line| line["kind"].clone()).collect::<Vec<_>>(), ["step", "step", "end"]);
+}
+
 #[test]
 fn a_cursor_comes_back_as_it_was_and_other_texts_are_refused() {
     let places = [

@@ -16,8 +16,8 @@ use worker::{D1PreparedStatement, Date, Env, Result, console_error};
 
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::erasure::{
-    Confirmation, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, STEP_REQUESTS, Stage, THREADS,
-    drive as drive_job, in_progress, not_found, receipt,
+    Confirmation, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, MAX_LEFT, STEP_REQUESTS, Stage, THREADS,
+    Threads, drive as drive_job, in_progress, not_found, receipt,
 };
 use crate::account::kinds::{self, Rows};
 use crate::account::store;
@@ -88,10 +88,13 @@ pub async fn drive(env: &Env, requests: u32) -> Result<u32> {
     forget.run().await?;
     let mut left = requests.saturating_sub(1);
     while left > STEP_REQUESTS + 1 {
-        let Some((owner, job)) = take(env, store::TAKE, Date::now().as_millis(), None).await? else {
-            return Ok(left - 1);
-        };
-        left = left.saturating_sub(1 + run(env, &owner, job, left - 1).await);
+        left -= 1;
+        match take(env, store::TAKE, Date::now().as_millis(), None).await {
+            Ok(None) => return Ok(left),
+            Ok(Some((owner, job))) => left = left.saturating_sub(run(env, &owner, job, left).await),
+            // The row of another version, or D1 fails. The lease keeps the row back; other work goes on.
+            Err(error) => console_error!("taking an erasure: {error}"),
+        }
     }
     Ok(left)
 }
@@ -187,7 +190,7 @@ impl Erasing for Stored<'_> {
         self.owner
     }
 
-    async fn threads(&mut self, after: &str) -> Result<Deleted> {
+    async fn threads(&mut self, after: &str, left: &[String]) -> Result<Threads> {
         self.requests += 1;
         let since = first_id(self.now().saturating_sub(UNLISTED_MS));
         let [tenant, user_id, _] = self.of_job();
@@ -195,28 +198,39 @@ impl Erasing for Stored<'_> {
         let found = rows(&database(self.env)?.prepare(store::THREADS).bind(&values)?.all().await?)?;
         let ids: Vec<Value> = wire::json::from_str(&found)?;
         let ids: Vec<&str> = ids.iter().filter_map(|row| row.get("id")?.as_str()).collect();
-        let mut count = 0;
-        for id in &ids {
-            // An id that is no UUID names no thread.
-            let Ok(thread_id) = Uuid::try_parse(id) else { continue };
-            self.requests += 1;
-            let erase =
-                ThreadEnvelope { owner: self.owner.clone(), thread_id, command: ThreadCommand::Erase };
-            count += u64::from(job::delete_thread(self.env, &erase).await?);
-            for folder in kinds::of_thread(self.owner, thread_id) {
-                while self.files(&folder.prefix).await?.next.is_some() {}
+        let (mut count, mut failed) = (0, Vec::new());
+        for id in ids.iter().filter(|id| !left.iter().any(|left| left == *id)) {
+            match self.thread(id).await {
+                Ok(was_there) => count += u64::from(was_there),
+                Err(error) if left.len() + failed.len() >= MAX_LEFT => return Err(error),
+                Err(error) => {
+                    console_error!("erasing the thread {id}: {error}");
+                    failed.push((*id).to_owned());
+                }
             }
         }
         let next = (ids.len() == THREADS as usize).then(|| ids.last().map(|id| (*id).to_owned())).flatten();
-        Ok(Deleted { count, next })
+        Ok(Threads { deleted: Deleted { count, next }, failed })
+    }
+
+    async fn thread(&mut self, id: &str) -> Result<bool> {
+        // An id that is no UUID names no thread.
+        let Ok(thread_id) = Uuid::try_parse(id) else { return Ok(false) };
+        self.requests += 1;
+        let erase = ThreadEnvelope { owner: self.owner.clone(), thread_id, command: ThreadCommand::Erase };
+        let was_there = job::delete_thread(self.env, &erase).await?;
+        for folder in kinds::of_thread(self.owner, thread_id) {
+            while self.files(&folder.prefix).await?.next.is_some() {}
+        }
+        Ok(was_there)
     }
 
     #[cfg(feature = "knowledge")]
     async fn vectors(&mut self, after: &str) -> Result<Deleted> {
         use crate::account::erasure::DOCUMENTS;
         use features::knowledge::KnowledgeError;
-        use features::knowledge::store::collections::D1Collections;
-        self.requests += 2;
+        use features::knowledge::store::collections::{D1Collections, REMOVALS};
+        self.requests += 1 + REMOVALS;
         let collections = D1Collections::new(self.env, self.owner);
         let next = collections.erase_vectors(after, DOCUMENTS).await;
         let next = next.map_err(|KnowledgeError(error)| worker::Error::RustError(error))?;

@@ -7,9 +7,10 @@ use bindings::d1::{database, number, rows, text};
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use wire::protocol::{AuditAction, ErrorCode, Owner, Role, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{ApiError, AuditAction, ErrorCode, Owner, Problem, Role, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
-use worker::{Bucket, Conditional, Env, Object, Range, Result};
+use worker::web_sys::Response;
+use worker::{Bucket, Conditional, Env, Object, Range, Result, console_error};
 
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::export::{
@@ -24,6 +25,11 @@ use crate::query;
 use crate::reply::Reply;
 use crate::routes::{audit, object};
 
+/// What the log says of a thread whose object fails.
+const ASKING: &str = "exporting a thread";
+const ROLLOUT: &str = "a rollout is under way, and a thread is of another version";
+/// After how many seconds a client repeats a request that met two versions of the service.
+const RETRY_AFTER_S: u64 = 10;
 /// The end of the text that stands for an image or a file in a message.
 const ATTACHED: &str = " kB]";
 
@@ -31,8 +37,10 @@ const ATTACHED: &str = " kB]";
 pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Failure> {
     let cursor = query::cursor(call.query());
     let place = Place::read(cursor.as_deref())?;
-    if cursor.is_none() {
-        audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?;
+    // Anybody can write a cursor that begins at the beginning, so each page sees to the entry.
+    match cursor {
+        None => audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?,
+        Some(_) => audit::record_once_a_day(call, &owner, AuditAction::DataExported).await?,
     }
     let mut source = Stored { env: &call.env, owner: &owner, now: call.now, requests: 0 };
     let page = page(&mut source, place).await?;
@@ -54,15 +62,12 @@ impl Source for Stored<'_> {
     type Error = Failure;
 
     async fn step(&mut self, place: &Place) -> Stepped {
-        match place.section {
-            Section::Head => Ok(self.head()),
-            Section::Rows => self.rows(place).await,
-            Section::Threads => self.thread(place).await,
-            Section::Messages => self.messages(place).await,
-            Section::Beside => self.beside(place).await,
-            Section::Session => self.session(place).await,
-            Section::Rules => self.rules(place).await,
-            Section::Files => self.files(place).await,
+        match self.read_on(place).await {
+            Err(Failure::Internal { doing, error }) if doing == ASKING => {
+                console_error!("{doing} {}: {error}", place.thread);
+                Ok(unreadable(place))
+            }
+            step => step,
         }
     }
 
@@ -72,6 +77,20 @@ impl Source for Stored<'_> {
 }
 
 impl Stored<'_> {
+    async fn read_on(&mut self, place: &Place) -> Stepped {
+        match place.section {
+            Section::Head => Ok(self.head()),
+            Section::Rows => self.rows(place).await,
+            Section::Threads => self.thread(place).await,
+            Section::Thread => self.detail(place).await,
+            Section::Messages => self.messages(place).await,
+            Section::Beside => self.beside(place).await,
+            Section::Session => self.session(place).await,
+            Section::Rules => self.rules(place).await,
+            Section::Files => self.files(place).await,
+        }
+    }
+
     fn head(&self) -> Step {
         let Owner { issuer, tenant, user } = self.owner;
         let owner = json!({ "issuer": issuer, "tenant": tenant, "user": user });
@@ -102,18 +121,21 @@ impl Stored<'_> {
 
     /// The next thread, or the named workspaces behind the last one.
     async fn thread(&mut self, place: &Place) -> Stepped {
-        self.requests += 2;
+        self.requests += 1;
         let next = next_thread(self.env, self.owner, &place.thread, self.now).await;
         let Some((id, pinned_at)) = next.map_err(Failure::internal("exporting threads"))? else {
             return Ok(Step { next: Some(Place::of(Section::Files, "")), ..Step::default() });
         };
-        let Some(mut detail) = self.ask(&id, ThreadCommand::Detail).await? else {
-            return Ok(Step { next: Some(Place::of(Section::Threads, &id)), ..Step::default() });
-        };
+        Ok(Step { lines: Vec::new(), next: Some(Place::of(Section::Thread, &id).after(vec![pinned_at])) })
+    }
+
+    async fn detail(&mut self, place: &Place) -> Stepped {
+        let id = place.thread.as_str();
+        let Some(mut detail) = self.ask(id, ThreadCommand::Detail).await? else { return Ok(gone(id)) };
         if let Value::Object(detail) = &mut detail {
-            detail.insert("pinned_at".to_owned(), pinned_at);
+            detail.insert("pinned_at".to_owned(), place.after.first().cloned().unwrap_or_default());
         }
-        Ok(Step { lines: vec![line("thread", detail)], next: Some(Place::of(Section::Messages, &id)) })
+        Ok(Step { lines: vec![line("thread", detail)], next: Some(Place::of(Section::Messages, id)) })
     }
 
     /// A few messages of all versions, whole, with the pictures and files of those that have some.
@@ -234,9 +256,25 @@ impl Stored<'_> {
             status if status == ErrorCode::ThreadNotFound.status() => Ok(None),
             // Of what a command says, the caller's cursor alone can be wrong.
             400 => Err(wrong_cursor().into()),
-            status => Err(Failure::internal("exporting a thread")(format!("its object answered {status}"))),
+            // A rollout is under way, which soon ends.
+            status if status == ErrorCode::VersionsDiffer.status() && is_of_rollout(&response).await => {
+                Err(ApiError::new(ErrorCode::VersionsDiffer, ROLLOUT).retry_after(RETRY_AFTER_S).into())
+            }
+            status => Err(Failure::internal(ASKING)(format!("its object answered {status}"))),
         }
     }
+}
+
+/// Whether an object refuses a command because it is of another version than this Worker.
+async fn is_of_rollout(response: &Response) -> bool {
+    let problem = object::read::<Problem>(response).await;
+    problem.is_ok_and(|problem| problem.code == ErrorCode::VersionsDiffer.as_str())
+}
+
+/// The object of a thread fails. The export goes on with the next thread; the line's cursor reads on from here.
+fn unreadable(place: &Place) -> Step {
+    let line = of_thread("unreadable", &place.thread, json!({ "cursor": place.cursor() }));
+    Step { lines: vec![line], ..gone(&place.thread) }
 }
 
 /// The thread was deleted while it was exported.

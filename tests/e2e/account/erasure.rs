@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::identity::users;
-use espalier_test_support::stored::{change_at, d1, eventually, object_at, places};
+use espalier_test_support::stored::{change_at, change_object_at, d1, eventually, object_at, places};
 use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,9 +13,8 @@ use uuid::Uuid;
 use wire::protocol::Owner;
 
 use super::export::{exported, kinds_of};
-use super::{Planted, plant};
+use super::{MAIN, Planted, failing, plant};
 
-const MAIN: &str = "ESPALIER_STATE_DIR";
 const CLOSED: &str = "ESPALIER_CLOSED_STATE_DIR";
 
 fn confirmed() -> String {
@@ -332,4 +331,37 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
         let left = d1(&format!("SELECT 1 FROM {table} WHERE user_id = ?1"), &[&user]).await;
         assert!(left.is_empty(), "{table}");
     }
+}
+
+// One object that fails keeps the job open, and nothing else of the user.
+#[tokio::test]
+async fn a_thread_that_cannot_be_deleted_holds_up_nothing_else() {
+    let case = Case::new().await;
+    let (thread, object) = failing(&case.client).await;
+    assert_problem(case.client.get(&format!("/api/threads/{thread}")).await, 503, "object_too_new", None)
+        .await;
+    let user = exported(&case.client).await.0[0]["owner"]["user"].as_str().expect("a user").to_owned();
+    let mark = new_id().replace('-', "");
+    case.client.put("/api/me/instructions", &json!({ "content": mark })).await.expect(200).await;
+    case.client.send("PUT", "/api/workspaces/shared/files/a.txt", mark.clone()).await.expect(200).await;
+    let receipt = begin(&case.client).await;
+    let anybody = Client::nobody_at(&env("ESPALIER_URL"));
+    settle(MAIN, &format!("anonymous:{user}")).await;
+    let left = eventually("all else is gone", || async {
+        assert_eq!(progress(&anybody, &receipt).await["ended_at"], Value::Null);
+        let left = places(MAIN, &mark).await;
+        let stage = d1("SELECT stage FROM erasures WHERE user_id = 'anonymous:' || ?1", &[&user]).await;
+        let stage: Value = serde_json::from_str(stage[0]["stage"].as_str().expect("JSON")).expect("a stage");
+        // Both sweeps are over.
+        let is_last = stage["sweep"] == 1 && stage["part"] == "rows";
+        (left.iter().all(|place| place.ends_with("freed")) && is_last).then(|| stage["left"].clone())
+    })
+    .await;
+    assert_eq!(left, json!([thread]));
+    // The version that can read it is back.
+    change_object_at(MAIN, &object, "UPDATE meta SET schema_version = 4").await;
+    settle(MAIN, &format!("anonymous:{user}")).await;
+    let end = ended(&anybody, &receipt).await;
+    assert!(end["removed"]["threads"].as_u64() >= Some(1), "{end}");
+    assert!(object_at(MAIN, &object, "SELECT 1 FROM messages").await.is_empty());
 }

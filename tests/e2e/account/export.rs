@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::stored::eventually;
+use espalier_test_support::stored::{change_object_at, eventually};
 use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
-use super::{LARGE, PICTURE, plant, texts};
+use super::{LARGE, MAIN, PICTURE, failing, plant, texts};
 
 /// All lines of an export, and the number of its pages. No page has more than a step beyond its limit.
 pub async fn exported(client: &Client) -> (Vec<Value>, usize) {
@@ -47,6 +47,7 @@ async fn an_export_has_everything_of_a_user() {
         "export",
         "file",
         "file_version",
+        "history",
         "hook",
         "instructions",
         "memory",
@@ -226,6 +227,42 @@ async fn a_waiting_message_and_an_approval_are_in_it() {
         let reply = case.client.get(&format!("/api/me/export?cursor={cursor}")).await;
         assert_problem(reply, 400, "invalid_request", Some("cursor")).await;
     }
+}
+
+// The object of one thread fails each time: the others come, and a line tells where that thread is read on.
+#[tokio::test]
+async fn a_thread_that_cannot_be_read_holds_up_no_other() {
+    let case = Case::new().await;
+    let (failing, object) = failing(&case.client).await;
+    case.script("", [text("Hello.")]).await;
+    let events = case.chat("Hello").await;
+    let thread = events[0].text("thread_id").to_owned();
+    let lines = eventually("D1 knows the thread", || async {
+        let (lines, _) = exported(&case.client).await;
+        texts(&lines, "thread", "id").contains(&thread).then_some(lines)
+    })
+    .await;
+    assert_eq!(texts(&lines, "thread", "id"), [&*thread]);
+    assert_eq!(texts(&lines, "unreadable", "thread_id"), [&*failing]);
+    let cursor = &texts(&lines, "unreadable", "cursor")[0];
+    change_object_at(MAIN, &object, "UPDATE meta SET schema_version = 4").await;
+    let page =
+        case.client.get(&format!("/api/me/export?cursor={cursor}")).await.expect(200).await.text().await;
+    let lines: Vec<Value> = page.lines().map(|line| serde_json::from_str(line).expect("a line")).collect();
+    assert_eq!((&lines[0]["kind"], &lines[0]["id"]), (&json!("thread"), &json!(failing)));
+}
+
+// A cursor that somebody made up begins an export as well, and the audit log has it.
+#[tokio::test]
+async fn an_export_by_a_cursor_that_is_made_up_has_its_entry() {
+    let client = Client::anonymous().await;
+    let cursor = BASE64_URL_SAFE_NO_PAD.encode(json!({ "section": "rows" }).to_string());
+    let read = async || {
+        let page =
+            client.get(&format!("/api/me/export?cursor={cursor}")).await.expect(200).await.text().await;
+        page.lines().filter(|line| line.contains("data_exported")).count()
+    };
+    assert_eq!((read().await, read().await), (1, 1), "one entry for one export");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ export function AccountSetting() {
 }
 
 function Everything() {
-  const { state, lines, bytes, error } = useStore(download);
+  const { state, lines, bytes, unreadable, error } = useStore(download);
   const running = state === "running";
   return (
     <>
@@ -39,7 +39,7 @@ function Everything() {
         )}
       </div>
       <p role="status">
-        {state === "done" && words.done(lines)}
+        {state === "done" && words.done(lines)} {unreadable > 0 && words.unreadable(unreadable)}
         {(running || state === "failed") && words.progress(lines, bytesText(bytes))}
       </p>
       {error && <p className="side-problem" role="alert">{error}</p>}

@@ -1,5 +1,7 @@
 // The texts of the section with all data of a person.
 
+import { count } from "../count";
+
 export const words = {
   title: "Your data",
   open: "Download your data",
@@ -9,6 +11,7 @@ export const words = {
   cancel: "Cancel",
   progress: (lines: number, size: string) => `${lines} entries, ${size} so far`,
   done: (lines: number) => `Your file has ${lines} entries.`,
+  unreadable: (chats: number) => `${count(chats, "chat")} could not be read, and the rest is there. Download it again later.`,
 };
 
 export const eraseWords = {

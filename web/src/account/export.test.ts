@@ -4,6 +4,8 @@ import { afterEach, expect, it, vi } from "vitest";
 import { served } from "../api/served.fixture";
 import { cancelDownload, download, downloadAll } from "./export";
 
+vi.mock("../state/save", () => ({ saveBlob: () => undefined }));
+
 afterEach(() => vi.unstubAllGlobals());
 
 it("tells that the line broke off, and goes on at the same page", async () => {
@@ -14,5 +16,13 @@ it("tells that the line broke off, and goes on at the same page", async () => {
   expect(download.get()).toMatchObject({ state: "failed", lines: 1, error: expect.stringContaining("cannot be reached") });
   await downloadAll();
   expect(requests).toEqual(["", "second", "second"].map((cursor) => `GET /api/me/export?cursor=${cursor}`));
+  cancelDownload();
+});
+
+it("counts the chats that the service could not read", async () => {
+  const lines = ['{"kind":"unreadable","thread_id":"T","cursor":"c"}', '{"kind":"memory","content":"{\\"kind\\":\\"unreadable\\"}"}'];
+  served(() => new Response(`${lines.join("\n")}\n{"kind":"end","complete":true}\n`));
+  await downloadAll();
+  expect(download.get()).toMatchObject({ state: "done", lines: 2, unreadable: 1 });
   cancelDownload();
 });

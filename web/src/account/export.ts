@@ -9,11 +9,13 @@ interface Download {
   /** The lines and the bytes that have come. */
   lines: number;
   bytes: number;
+  /** The chats that the service could not read. */
+  unreadable: number;
   state: "none" | "running" | "failed" | "done";
   error: string | null;
 }
 
-const NONE: Download = { lines: 0, bytes: 0, state: "none", error: null };
+const NONE: Download = { lines: 0, bytes: 0, unreadable: 0, state: "none", error: null };
 
 export const download = new Store<Download>(NONE);
 
@@ -51,7 +53,13 @@ function take(page: string): boolean {
   const last = JSON.parse(lines.pop() ?? "{}") as { kind?: string; next_cursor?: string };
   const kept = new Blob(lines.map((line) => `${line}\n`));
   pages.push(kept);
-  download.set(({ lines: count, bytes }) => ({ lines: count + lines.length, bytes: bytes + kept.size }));
+  // Within a text the quotes have a backslash before them.
+  const missing = lines.filter((line) => line.includes('"kind":"unreadable"')).length;
+  download.set(({ lines: count, bytes, unreadable }) => ({
+    lines: count + lines.length,
+    bytes: bytes + kept.size,
+    unreadable: unreadable + missing,
+  }));
   cursor = last.next_cursor ?? "";
   return last.kind === "page";
 }

@@ -11,6 +11,8 @@ pub struct Table {
     pub name: &'static str,
     /// The column that orders its rows, from 1 on.
     pub row: &'static str,
+    /// The condition of the rows that have a line.
+    pub which: &'static str,
     /// The members of a line, each with the expression that gives it. Those that end with `:json` have JSON in them.
     pub members: &'static [(&'static str, &'static str)],
 }
@@ -18,9 +20,17 @@ pub struct Table {
 /// The tables, in their order. A cursor names its table by its kind.
 pub const TABLES: &[Table] = &[
     Table {
+        kind: "history",
+        name: "messages",
+        row: "row",
+        which: "history IS NOT NULL",
+        members: &[("turn_id", "turn_id"), ("messages:json", "history")],
+    },
+    Table {
         kind: "summary",
         name: "summaries",
         row: "covers",
+        which: "true",
         members: &[
             ("turn_id", "turn_id"),
             ("text", "text"),
@@ -32,12 +42,14 @@ pub const TABLES: &[Table] = &[
         kind: "plan_state",
         name: "plans",
         row: "number",
+        which: "true",
         members: &[("turn_id", "turn_id"), ("plan:json", "payload")],
     },
     Table {
         kind: "agent",
         name: "agents",
         row: "rowid",
+        which: "true",
         // The members of its state are in the rows of its states.
         members: &[
             ("agent_id", "id"),
@@ -48,18 +60,21 @@ pub const TABLES: &[Table] = &[
         kind: "agent_state",
         name: "agent_states",
         row: "row",
+        which: "true",
         members: &[("agent_id", "id"), ("turn_id", "turn_id"), ("state:json", "state")],
     },
     Table {
         kind: "agent_round",
         name: "agent_rounds",
         row: "row",
+        which: "true",
         members: &[("agent_id", "id"), ("turn_id", "turn_id"), ("messages:json", "messages")],
     },
     Table {
         kind: "queued_message",
         name: "queued_messages",
         row: "row",
+        which: "true",
         members: &[
             ("id", "id"),
             ("request:json", "json_extract(payload, '$.request')"),
@@ -69,7 +84,7 @@ pub const TABLES: &[Table] = &[
     },
 ];
 
-/// How many rows a statement reads. The longest has about a megabyte.
+/// How many rows a statement reads. The longest, a message that waits or the history of a turn, has about a megabyte.
 pub const ROWS: usize = 4;
 /// The most bytes of a page's texts, but a page has at least one row.
 pub const PAGE_BYTES: usize = 500_000;
@@ -78,10 +93,10 @@ pub const PAGE_BYTES: usize = 500_000;
 pub const HAS_TABLE: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
 
 /// The rows of a table after the row `?1`, at most `?2`: the row's number, then the members.
-pub fn select(Table { name, row, members, .. }: &Table) -> String {
+pub fn select(Table { name, row, which, members, .. }: &Table) -> String {
     let members: Vec<&str> = members.iter().map(|(_, expression)| *expression).collect();
     let members = members.join(", ");
-    format!("SELECT {row}, {members} FROM {name} WHERE {row} > ?1 ORDER BY {row} LIMIT ?2")
+    format!("SELECT {row}, {members} FROM {name} WHERE {row} > ?1 AND {which} ORDER BY {row} LIMIT ?2")
 }
 
 /// Some lines, and the cursor of the next page; none at the end.
@@ -156,22 +171,32 @@ mod tests {
     use crate::storage::{instruction_rows, session_rows, title_rows};
     use engine::journal::Agent;
 
-    /// The other tables of a thread, and why the export does not read them here.
-    const ELSEWHERE: &[(&str, &str)] = &[
-        ("meta", "the thread itself, its hooks and its standing approvals have commands"),
-        ("messages", "they have a command"),
-        ("turns", "the versions among the messages tell them"),
-        ("events", "they repeat the messages, in a form for machines"),
-        ("journal", "as the events; the record of an ended turn is a file"),
-        ("timers", "the service's own"),
-        ("outbox", "news for D1, which has it a moment later"),
-        ("removed_messages", "ids alone"),
-        ("kept_instructions", "a copy of those in D1"),
-        ("title_wish", "the service's own"),
-        ("workflow_sessions", "they have a command"),
-        ("workflow_steps", "they have a command"),
-        ("workflow_notices", "a notice of the session's end, until it is sent"),
+    /// The other tables of a thread, and why the export does not read them here. A column that is new in one of those with
+    /// commands joins the command's answer, or `TABLES`.
+    const ELSEWHERE: &[(&str, &str, &str)] = &[
+        ("meta", "the thread itself, its hooks and its standing approvals have commands", META),
+        ("messages", "they have a command, but for the history", MESSAGES),
+        ("turns", "the versions among the messages tell them", TURNS),
+        ("workflow_sessions", "they have a command", SESSIONS),
+        ("workflow_steps", "they have a command", STEPS),
+        ("events", "they repeat the messages, in a form for machines", ""),
+        ("journal", "as the events; the record of an ended turn is a file", ""),
+        ("timers", "the service's own", ""),
+        ("outbox", "news for D1, which has it a moment later", ""),
+        ("removed_messages", "ids alone", ""),
+        ("kept_instructions", "a copy of those in D1", ""),
+        ("title_wish", "the service's own", ""),
+        ("workflow_notices", "a notice of the session's end, until it is sent", ""),
     ];
+    const META: &str = "approved_tools created_at deleted_at hooks one owner path_seq request_seq schema_version \
+        seq_reserved thread_id title trimmed_through";
+    const MESSAGES: &str =
+        "content created_at execution_tree finish_reason history id parts role row stop turn_id usage";
+    const TURNS: &str = "assistant_message_id failed_attempts failing_since generation parent_seq resumptions retry_at \
+        seq_first seq_last started_at status turn_id";
+    const SESSIONS: &str = "context created_at definition goal id key_id mode nonce reason refused revision status \
+        step updated_at version workflow_id";
+    const STEPS: &str = "digest key_id nonce notes session_id step updates";
     /// The columns that are not in a line, or that an expression has in it.
     const WITHIN: &[(&str, &str)] = &[
         ("plans", "id"),
@@ -225,15 +250,18 @@ mod tests {
         };
         let all = names("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
         let here = TABLES.iter().map(|table| table.name);
-        let known = here.chain(ELSEWHERE.iter().map(|(name, _)| *name));
+        let known = here.chain(ELSEWHERE.iter().map(|(name, ..)| *name));
         assert_eq!(all, known.map(str::to_owned).collect());
-        for Table { name, row, members, .. } in TABLES {
+        let columns = |name: &str| names(&format!("SELECT name FROM pragma_table_info('{name}')"));
+        for (name, _, known) in ELSEWHERE.iter().filter(|(_, _, known)| !known.is_empty()) {
+            assert_eq!(columns(name), known.split(' ').map(str::to_owned).collect(), "{name}");
+        }
+        for Table { name, row, members, .. } in TABLES.iter().filter(|table| table.name != "messages") {
             let within = WITHIN.iter().filter(|(table, _)| table == name).map(|(_, column)| *column);
             let told = members.iter().map(|(_, expression)| *expression).chain([*row]);
             let known: BTreeSet<_> = told.chain(within).filter(|known| *known != "rowid").collect();
-            let columns = names(&format!("SELECT name FROM pragma_table_info('{name}')"));
             let told = known.into_iter().filter(|known| !known.contains('(')).map(str::to_owned);
-            assert_eq!(columns, told.collect(), "{name}");
+            assert_eq!(columns(name), told.collect(), "{name}");
         }
     }
 
@@ -248,6 +276,9 @@ mod tests {
         let thread = thread();
         let tables = [CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, CREATE_AGENTS];
         tables.into_iter().for_each(|create| thread.execute_batch(create).unwrap());
+        let insert = "INSERT INTO messages (row, id, turn_id, role, content, created_at, history) VALUES (?1, ?2, 't1', ?3, '', 1, ?4)";
+        thread.execute(insert, params![1, "m1", "user", None::<String>]).unwrap();
+        thread.execute(insert, params![2, "m2", "assistant", r#"[{"role":"tool"}]"#]).unwrap();
         thread.execute(UPSERT_SUMMARY, params![7, "t1", "They talked.", "m", 9]).unwrap();
         thread.execute(UPSERT_PLAN, params!["p", "t1", "draft", r#"{"id":"p"}"#]).unwrap();
         let agent = Agent {
@@ -267,6 +298,7 @@ mod tests {
             r#"{"request":{"content":[{"type":"image","data":"data:"}]},"visitor":{"address":"192.0.2.1"}}"#;
         thread.query_row(PUT_QUEUED, params!["q", payload, "", "[]", 11, 10], |_| Ok(())).unwrap();
         let lines = json!([
+            { "kind": "history", "turn_id": "t1", "messages": [{ "role": "tool" }] },
             { "kind": "summary", "turn_id": "t1", "text": "They talked.", "model": "m", "created_at": 9 },
             { "kind": "plan_state", "turn_id": "t1", "plan": { "id": "p" } },
             { "kind": "agent", "agent_id": "a", "agent": { "name": "critic", "instructions": "Criticize." } },
@@ -316,7 +348,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_cursors() {
-        assert_eq!([place(None), place(Some("summary:7"))], [Some((0, 0)), Some((0, 7))]);
+        assert_eq!([place(None), place(Some("history:7"))], [Some((0, 0)), Some((0, 7))]);
         for text in ["", "agent", "agent:", "agent:x", "agents:1", "meta:1", "agent:9223372036854775808"] {
             assert_eq!(place(Some(text)), None, "{text}");
         }
