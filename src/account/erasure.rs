@@ -22,8 +22,6 @@ pub const KEPT_MS: u64 = 30 * 86_400_000;
 pub const THREADS: u32 = 3;
 /// The most threads that a job leaves for its end because their objects fail. Beyond that it waits: too much fails.
 pub const MAX_LEFT: usize = 50;
-/// The most documents whose vectors one step deletes.
-pub const DOCUMENTS: u32 = 20;
 /// The most requests of one step: to look threads up, and to delete each with its three folders, of which a list and a
 /// deletion are a request each.
 pub const STEP_REQUESTS: u32 = 1 + THREADS * 7;
@@ -99,8 +97,8 @@ pub struct Threads {
 /// The storage of all data. Each method may be repeated, and may fail before or after it has done its work.
 pub trait Erasing: Port<Stage = Stage> {
     fn owner(&self) -> &Owner;
-    /// Deletes some threads after an id, with their folders, but for those that are left for the end. The objects of so
-    /// many may fail that [`MAX_LEFT`] are left.
+    /// Deletes some threads after an id, with their folders, but for those that are left for the end. Fails where
+    /// more than [`MAX_LEFT`] would be left.
     fn threads(&mut self, after: &str, left: &[String])
     -> impl Future<Output = Result<Threads, Self::Error>>;
     /// Deletes a thread with its folders. Tells whether it was there.
@@ -162,15 +160,19 @@ async fn step<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Sta
     }))
 }
 
-/// Deletes a thread whose object failed before; the job ends when there is none.
+/// Deletes a thread whose object failed before. When the last one is gone the rows go once more: such an object may have told
+/// D1 of its turns meanwhile. The job ends when none is left.
 async fn last<E: Erasing>(port: &mut E, job: &mut Job<Stage>) -> Result<Next<Stage>, E::Error> {
     let Some(id) = job.stage.left.first().cloned() else { return Ok(Next::End) };
     // Where it fails again, the others come before it.
     job.stage.left.rotate_left(1);
     let was_there = port.thread(&id).await?;
     job.count("threads", was_there.into());
-    let left = job.stage.left.iter().filter(|other| **other != id).cloned().collect();
-    Ok(Next::At(Stage { left, ..job.stage.clone() }))
+    job.stage.left.pop();
+    Ok(Next::At(match job.stage.left.is_empty() {
+        true => job.stage.part(Part::Vectors, 0),
+        false => job.stage.clone(),
+    }))
 }
 
 /// The word that the body of `DELETE /api/me` must have.

@@ -15,8 +15,9 @@ pub const PAGE_BYTES: usize = 1_048_576;
 /// The most requests of a page to D1, R2 and objects. The free plan allows 50 in one invocation, and the admission of the
 /// caller needs some: <https://developers.cloudflare.com/workers/platform/limits/#subrequests>.
 pub const PAGE_REQUESTS: u32 = 45;
-/// The most requests of one step: a page of messages, and each of them as it was sent.
-pub const STEP_REQUESTS: u32 = 1 + MESSAGES;
+/// The most requests of one step: a page of messages, each of them as it was sent, and the same once more where the object
+/// fails. It does that at the first request, mostly.
+pub const STEP_REQUESTS: u32 = 1 + MESSAGES + 2;
 /// The messages that a step reads.
 pub const MESSAGES: u32 = 10;
 /// The bytes of a file in one line. A multiple of three, so the pieces' base64 can be put together as it is.

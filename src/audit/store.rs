@@ -15,10 +15,6 @@ pub struct Where<'a> {
     pub values: Vec<JsValue>,
 }
 
-/// The log has no entry of this deed since the time `?9`.
-pub const HAS_NONE: &str = "NOT EXISTS (SELECT 1 FROM audit a WHERE a.tenant = ?1 AND a.user_id = ?2 \
-    AND a.action = ?6 AND a.target = ?4 AND a.created_at > ?9)";
-
 /// The statement that writes a deed. It belongs into the batch of the deed.
 pub fn row(env: &Env, deed: &Deed<'_>, now: u64) -> Result<D1PreparedStatement> {
     row_where(env, deed, now, Where { condition: "true", values: Vec::new() })

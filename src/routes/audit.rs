@@ -3,6 +3,7 @@
 use bindings::d1::number;
 use wire::protocol::{AuditAction, AuditPage, Owner};
 
+use crate::account::store::NO_ENTRY;
 use crate::audit::Deed;
 use crate::audit::store::{self, Where};
 use crate::auth::Verified;
@@ -36,12 +37,12 @@ pub async fn record(call: &Call, owner: &Owner, action: AuditAction, target: &st
     row.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))
 }
 
-/// Writes a user's deed about themselves, unless the log has the same of the last day.
+/// Writes a user's deed about themselves, unless the log has the same from the same address of the last day.
 pub async fn record_once_a_day(call: &Call, owner: &Owner, action: AuditAction) -> Result<(), Failure> {
     let (address, user_id) = (call.address_mark(), owner.user_id());
     let deed = Deed { owner, action, target: &user_id, detail: None, address: address.as_deref() };
     let since = call.now.saturating_sub(DAY_MS);
-    let which = Where { condition: store::HAS_NONE, values: vec![number(since)] };
+    let which = Where { condition: NO_ENTRY, values: vec![number(since)] };
     let row = store::row_where(&call.env, &deed, call.now, which);
     let row = row.map_err(Failure::internal("preparing an audit entry"))?;
     row.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))

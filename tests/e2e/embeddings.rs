@@ -108,6 +108,40 @@ async fn a_document_of_many_pieces() {
     assert_eq!(found(&client, &id, "fuel").await, []);
 }
 
+// Issue 23, 4: where the vectors cannot be deleted the document stays, because nothing else knows them.
+#[tokio::test]
+async fn vectors_go_before_their_document() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let [first, second] = [add(&client, &id, ENGINE).await, add(&client, &id, HEALTH).await];
+    let count = async |document: &str| client.read(&format!("/api/_vectors/{document}")).await;
+    let refusing = format!("/api/_refusing/{first}");
+    client.send("PUT", &refusing, "").await.expect(200).await;
+    for path in [format!("/api/collections/{id}/documents/{first}"), format!("/api/collections/{id}")] {
+        assert_problem(client.send("DELETE", &path, "").await, 500, "internal", None).await;
+        assert_eq!(texts(&found(&client, &id, "gasoline").await), [ENGINE], "{path}");
+        assert_eq!(count(&first).await, json!(1));
+    }
+    client.send("DELETE", &refusing, "").await.expect(200).await;
+    client.send("DELETE", &format!("/api/collections/{id}"), "").await.expect(204).await;
+    assert_eq!((count(&first).await, count(&second).await), (json!(0), json!(0)));
+}
+
+// More documents than are deleted at once.
+#[tokio::test]
+async fn a_large_collection_goes_with_all_its_vectors() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let mut documents = Vec::new();
+    for at in 0..21 {
+        documents.push(add(&client, &id, &format!("# Part {at}\n\n{ENGINE}")).await);
+    }
+    client.send("DELETE", &format!("/api/collections/{id}"), "").await.expect(204).await;
+    for document in documents {
+        assert_eq!(client.read(&format!("/api/_vectors/{document}")).await, json!(0));
+    }
+}
+
 // Issue 23, 4: an erasure deletes the vectors of its user, and no others.
 #[tokio::test]
 async fn an_erasure_deletes_the_vectors() {

@@ -26,6 +26,12 @@ function cosine(a, b) {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
+// The folders of R2 that take no objects now, and the documents whose vectors cannot be deleted:
+// `PUT /api/_refusing/FOLDER` adds one, `DELETE` takes it away.
+const REFUSING = "/api/_refusing/";
+const refusing = new Set();
+const isRefused = (key) => [...refusing].some((folder) => key.startsWith(folder));
+
 const vectors = new Map();
 
 const VECTORS = {
@@ -48,14 +54,12 @@ const VECTORS = {
   },
   async deleteByIds(ids) {
     if (ids.length > 1000) throw new Error("too many ids");
+    if (ids.some(isRefused)) throw new Error("deleteByIds: VECTOR_DELETE_ERROR");
     for (const id of ids) vectors.delete(id);
     return { mutationId: "m" };
   },
 };
 
-// The folders of R2 that take no objects now: `PUT /api/_refusing/FOLDER` adds one, `DELETE` takes it away.
-const REFUSING = "/api/_refusing/";
-const refusing = new Set();
 
 const bucket = (whole) =>
   new Proxy(whole, {
@@ -63,8 +67,7 @@ const bucket = (whole) =>
       const value = target[name];
       if (typeof value !== "function" || name === "constructor") return value;
       return async (...given) => {
-        const isRefused = name === "put" && [...refusing].some((folder) => given[0].startsWith(folder));
-        if (isRefused) throw new Error("put: We encountered an internal error. (10001)");
+        if (name === "put" && isRefused(given[0])) throw new Error("put: We encountered an internal error. (10001)");
         return value.apply(target, given);
       };
     },

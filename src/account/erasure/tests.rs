@@ -96,7 +96,11 @@ impl Erasing for Stores {
     async fn thread(&mut self, id: &str) -> Result<bool, &'static str> {
         self.call(|stores| match stores.data.stuck.contains(id) {
             true => Err("a thread"),
-            false => Ok(stores.data.threads.remove(id)),
+            false => {
+                // Before it is gone it tells D1 of a turn.
+                stores.data.rows.insert("llm_usage".to_owned(), 1);
+                Ok(stores.data.threads.remove(id))
+            }
         })?
     }
 

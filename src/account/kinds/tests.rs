@@ -137,6 +137,21 @@ fn the_rows_of_a_user_come_in_pages_in_their_order_and_no_others_do() {
     }
 }
 
+/// How SQLite finds the rows of a statement.
+fn plan(database: &Connection, sql: &str) -> String {
+    let mut statement = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let values = vec![Value::Null; statement.parameter_count()];
+    let plan = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+    plan.map(Result::unwrap).collect::<Vec<_>>().join("; ")
+}
+
+// The same for the entry of an export, which each page looks for.
+#[test]
+fn the_audit_entry_of_a_user_is_found_by_an_index() {
+    let plan = plan(&migrated(), &format!("SELECT {}", store::NO_ENTRY));
+    assert!(plan.contains("user_id=? AND created_at>?"), "{plan}");
+}
+
 // A page costs what its user has, and not what the tenant has: all visitors are one tenant.
 #[test]
 fn the_rows_of_a_user_are_found_by_an_index() {
@@ -146,11 +161,7 @@ fn the_rows_of_a_user_are_found_by_an_index() {
     assert!(tables.len() > 10, "{}", tables.len());
     for (table, rows) in tables {
         for after in [false, true] {
-            let sql = format!("EXPLAIN QUERY PLAN {}", store::select(table, &rows, after));
-            let mut statement = database.prepare(&sql).unwrap();
-            let values = vec![Value::Null; statement.parameter_count()];
-            let plan = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
-            let plan = plan.map(Result::unwrap).collect::<Vec<_>>().join("; ");
+            let plan = plan(&database, &store::select(table, &rows, after));
             assert!(plan.contains("user_id=?"), "{table}: {plan}");
             assert!(!plan.contains("SCAN"), "{table}: {plan}");
         }

@@ -227,12 +227,12 @@ impl Erasing for Stored<'_> {
 
     #[cfg(feature = "knowledge")]
     async fn vectors(&mut self, after: &str) -> Result<Deleted> {
-        use crate::account::erasure::DOCUMENTS;
         use features::knowledge::KnowledgeError;
-        use features::knowledge::store::collections::{D1Collections, REMOVALS};
+        use features::knowledge::store::collections::D1Collections;
+        use features::knowledge::store::deletion::REMOVALS;
         self.requests += 1 + REMOVALS;
         let collections = D1Collections::new(self.env, self.owner);
-        let next = collections.erase_vectors(after, DOCUMENTS).await;
+        let next = collections.erase_vectors(after).await;
         let next = next.map_err(|KnowledgeError(error)| worker::Error::RustError(error))?;
         Ok(Deleted { count: 0, next })
     }

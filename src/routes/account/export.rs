@@ -1,8 +1,6 @@
 //! `GET /api/me/export`: reads the caller's data from D1, R2 and the objects of their threads, page by page. Each page
 //! begins where the cursor says, so a client may stop and go on at any time.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use bindings::d1::{database, number, rows, text};
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
@@ -10,11 +8,12 @@ use uuid::Uuid;
 use wire::protocol::{ApiError, AuditAction, ErrorCode, Owner, Problem, Role, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
 use worker::web_sys::Response;
-use worker::{Bucket, Conditional, Env, Object, Range, Result, console_error};
+use worker::{Env, Result, console_error};
 
+use super::pieces::piece;
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::export::{
-    FORMAT, Line, MESSAGES, PIECE_BYTES, Place, Section, Source, Step, line, page, wrong_cursor,
+    FORMAT, Line, MESSAGES, Place, Section, Source, Step, line, page, wrong_cursor,
 };
 use crate::account::kinds::{self, Folder, Rows};
 use crate::account::store;
@@ -63,10 +62,14 @@ impl Source for Stored<'_> {
 
     async fn step(&mut self, place: &Place) -> Stepped {
         match self.read_on(place).await {
-            Err(Failure::Internal { doing, error }) if doing == ASKING => {
-                console_error!("{doing} {}: {error}", place.thread);
-                Ok(unreadable(place))
-            }
+            // Once may be chance.
+            Err(failure) if of_object(&failure).is_some() => match self.read_on(place).await {
+                Err(failure) if of_object(&failure).is_some() => {
+                    console_error!("{ASKING} {}: {}", place.thread, of_object(&failure).unwrap_or_default());
+                    Ok(unreadable(place))
+                }
+                step => step,
+            },
             step => step,
         }
     }
@@ -250,9 +253,10 @@ impl Stored<'_> {
         let Ok(thread_id) = Uuid::try_parse(id) else { return Ok(None) };
         self.requests += 1;
         let envelope = ThreadEnvelope { owner: self.owner.clone(), thread_id, command };
-        let response = object::ask(self.env, &envelope).await?;
+        let failed = |failure: Failure| Failure::internal(ASKING)(failure.log_line().unwrap_or_default());
+        let response = object::ask(self.env, &envelope).await.map_err(failed)?;
         match response.status() {
-            200 => object::read(&response).await.map(Some),
+            200 => object::read(&response).await.map(Some).map_err(failed),
             status if status == ErrorCode::ThreadNotFound.status() => Ok(None),
             // Of what a command says, the caller's cursor alone can be wrong.
             400 => Err(wrong_cursor().into()),
@@ -262,6 +266,14 @@ impl Stored<'_> {
             }
             status => Err(Failure::internal(ASKING)(format!("its object answered {status}"))),
         }
+    }
+}
+
+/// The error of a thread's object, where that failed.
+fn of_object(failure: &Failure) -> Option<&str> {
+    match failure {
+        Failure::Internal { doing, error } if *doing == ASKING => Some(error),
+        _ => None,
     }
 }
 
@@ -337,58 +349,4 @@ async fn next_thread(env: &Env, owner: &Owner, after: &str, now: u64) -> Result<
         let pinned_at = row.remove("pinned_at").unwrap_or_default();
         Some((row.remove("id")?.as_str()?.to_owned(), pinned_at))
     }))
-}
-
-/// The next piece of a folder's files, and the place behind it. A file that changes while it is read begins anew, in its
-/// new version.
-async fn piece(bucket: &Bucket, folder: &Folder, place: &Place) -> Result<Option<(Line, Place)>> {
-    let name = place.name().unwrap_or_default();
-    let begun = match &place.piece {
-        Some((version, from)) => {
-            let found = bucket.head(format!("{}{name}", folder.prefix)).await?;
-            found.map(|object| (if object.etag() == *version { *from } else { 0 }, object))
-        }
-        None => None,
-    };
-    let found = match begun {
-        Some(begun) => Some(begun),
-        None => {
-            let list = bucket.list().prefix(folder.prefix.as_str()).limit(1);
-            let list = match place.name() {
-                Some(name) => list.start_after(format!("{}{name}", folder.prefix)),
-                None => list,
-            };
-            list.execute().await?.objects().into_iter().next().map(|object| (0, object))
-        }
-    };
-    let Some((from, object)) = found else { return Ok(None) };
-    let key = object.key();
-    let name = key.strip_prefix(&folder.prefix).unwrap_or_default();
-    let (bytes, version) = (object.size(), object.etag());
-    let body = content(bucket, &object, from).await?;
-    let piece = json!({
-        "path": name,
-        "version": version,
-        "bytes": bytes,
-        "updated_at": object.uploaded().as_millis(),
-        "offset": from,
-        "content_base64": BASE64_STANDARD.encode(&body),
-    });
-    let read = from + body.len() as u64;
-    let next = Place { piece: (read < bytes).then_some((version, read)), ..place.after(vec![name.into()]) };
-    Ok(Some((line(folder.line, piece), next)))
-}
-
-/// The bytes of a file from there on, as many as a line has.
-async fn content(bucket: &Bucket, object: &Object, from: u64) -> Result<Vec<u8>> {
-    if from >= object.size() {
-        return Ok(Vec::new());
-    }
-    let range = Range::OffsetWithLength { offset: from, length: PIECE_BYTES };
-    let same = Conditional { etag_matches: Some(object.etag()), ..Conditional::default() };
-    let found = bucket.get(object.key()).range(range).only_if(same).execute().await?;
-    match found.as_ref().and_then(Object::body) {
-        Some(body) => body.bytes().await,
-        None => Err("a file changed while it was read".into()),
-    }
 }

@@ -2,6 +2,7 @@
 
 pub mod erasure;
 mod export;
+mod pieces;
 
 pub use export::export;
 

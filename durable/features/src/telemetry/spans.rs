@@ -228,7 +228,8 @@ fn is_row_of(row: &str, call: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A tool's name; `_OTHER` for what no tool can be called. A model may invent names, and write anything into them.
+/// A tool's name; `_OTHER` for what no tool can be called. A model may call a tool that does not exist, with any text in the
+/// place of the name.
 fn tool_name(name: &str) -> &str {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
     if !name.is_empty() && name.len() <= MAX_TOOL_NAME_BYTES && name.bytes().all(fits) {

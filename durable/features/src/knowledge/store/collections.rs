@@ -7,10 +7,10 @@ use futures::future::{LocalBoxFuture, join, ready};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use worker::wasm_bindgen::JsValue;
 use worker::{Env, console_error};
 
-use super::vectors::{MAX_VECTORS, Near, Vectors};
+use super::deletion::Deleted;
+use super::vectors::{Near, Vectors};
 use super::{Asked, Asking, rows};
 use crate::knowledge::chunks::Chunk;
 use crate::knowledge::embeddings::fused;
@@ -25,8 +25,6 @@ pub const MAX_COLLECTIONS: u32 = 100;
 pub const MAX_DOCUMENTS: u32 = 1_000;
 /// The most bytes of all documents of a user.
 pub const MAX_BYTES: u64 = 10_485_760;
-/// The most calls of Vectorize in one step of an erasure.
-pub const REMOVALS: u32 = 10;
 
 const COLLECTION: &str = "SELECT id, name, description, created_at, updated_at, \
     (SELECT count(*) FROM documents d WHERE d.tenant = ?1 AND d.user_id = ?2 AND d.collection_id = c.id) AS documents, \
@@ -79,8 +77,8 @@ const AT: &str = "SELECT c.collection_id, c.document_id, d.name AS document_name
 /// The collections of one user. Vectorize has the embeddings, if configured.
 #[derive(Clone)]
 pub struct D1Collections {
-    d1: Asking,
-    vectors: Option<Rc<Vectors>>,
+    pub(super) d1: Asking,
+    pub(super) vectors: Option<Rc<Vectors>>,
 }
 
 /// A new document in chunks.
@@ -96,13 +94,6 @@ pub enum NotAdded {
     NoCollection,
     TooMany,
     Full,
-}
-
-/// A deleted document, and its number of chunks.
-#[derive(Deserialize)]
-struct Deleted {
-    id: String,
-    chunks: u32,
 }
 
 #[derive(Deserialize)]
@@ -155,27 +146,6 @@ impl D1Collections {
         Ok(!self.d1.rows::<IgnoredAny>(SQL, values).await?.is_empty())
     }
 
-    /// Deletes a collection with its documents. Returns whether it existed. The vectors go first: without the rows nothing
-    /// would find them again.
-    pub async fn delete(&self, id: &str) -> Asked<bool> {
-        let known = self.without_vectors("collection_id = ?3", vec![text(id)]).await?;
-        let one = |sql| self.d1.prepare(sql, [text(id)]);
-        let results = self
-            .d1
-            .batch(vec![
-                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3")?,
-                one(
-                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 RETURNING id, chunks",
-                )?,
-                one("DELETE FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id")?,
-            ])
-            .await?;
-        if let Some(documents) = results.get(1) {
-            self.forget(new_since(&known, rows(documents)?)).await;
-        }
-        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
-    }
-
     /// A page of a collection's documents, newest first.
     pub async fn documents(
         &self,
@@ -224,10 +194,20 @@ impl D1Collections {
             return Err(error);
         }
         let added = self.write(new).await;
-        if !matches!(added, Ok(Ok(()))) {
+        let is_there = match &added {
+            Ok(added) => added.is_ok(),
+            // D1 may have written it all the same, and be silent about it.
+            Err(_) => self.has(&document.id).await.unwrap_or(true),
+        };
+        if !is_there {
             self.forget(vec![known]).await;
         }
         added
+    }
+
+    async fn has(&self, document_id: &str) -> Asked<bool> {
+        const SQL: &str = "SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?3";
+        Ok(!self.d1.rows::<IgnoredAny>(SQL, [text(document_id)]).await?.is_empty())
     }
 
     async fn write(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
@@ -259,73 +239,9 @@ impl D1Collections {
         })
     }
 
-    /// Deletes a document. Returns whether it existed. The vectors go first.
-    pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
-        let own = vec![text(collection_id), text(id)];
-        let known = self.without_vectors("collection_id = ?3 AND id = ?4", own).await?;
-        let one = |sql| self.d1.prepare(sql, [text(collection_id), text(id)]);
-        let results = self
-            .d1
-            .batch(vec![
-                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND document_id = ?4")?,
-                one("DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id = ?4 \
-                    RETURNING id, chunks")?,
-            ])
-            .await?;
-        let deleted: Vec<Deleted> = results.last().map(rows).transpose()?.unwrap_or_default();
-        let was_there = !deleted.is_empty();
-        self.forget(new_since(&known, deleted)).await;
-        Ok(was_there)
-    }
-
-    /// Deletes the vectors of the user's documents for which a condition holds. Returns their ids.
-    async fn without_vectors(&self, condition: &str, values: Vec<JsValue>) -> Asked<Vec<String>> {
-        let Some(vectors) = &self.vectors else { return Ok(Vec::new()) };
-        let sql =
-            format!("SELECT id, chunks FROM documents WHERE tenant = ?1 AND user_id = ?2 AND {condition}");
-        let found: Vec<Deleted> = self.d1.rows(&sql, values).await?;
-        let documents: Vec<_> = found.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
-        vectors.remove(&documents).await?;
-        Ok(documents.into_iter().map(|(id, _)| id).collect())
-    }
-
-    /// Deletes the vectors of some documents of the user, in the order of their ids. The documents stay: their rows tell
-    /// which vectors there are. Returns the id after which there are more.
-    pub async fn erase_vectors(&self, after: &str, limit: u32) -> Asked<Option<String>> {
-        const SQL: &str = "SELECT id, chunks FROM documents \
-            WHERE tenant = ?1 AND user_id = ?2 AND id > ?3 ORDER BY id LIMIT ?4";
-        let Some(vectors) = &self.vectors else { return Ok(None) };
-        let found: Vec<Deleted> = self.d1.rows(SQL, [text(after), limit.into()]).await?;
-        let (count, mut taken) = (found.len(), 0);
-        let fits = |document: &Deleted| {
-            let is_first = taken == 0;
-            taken += document.chunks;
-            is_first || taken <= REMOVALS * MAX_VECTORS
-        };
-        let documents: Vec<_> =
-            found.into_iter().take_while(fits).map(|Deleted { id, chunks }| (id, chunks)).collect();
-        vectors.remove(&documents).await?;
-        let is_last = documents.len() == count && count < limit as usize;
-        Ok(documents.last().filter(|_| !is_last).map(|(id, _)| id.clone()))
-    }
-
-    /// Deletes the vectors of deleted documents. Vectors that stay after a failure find nothing.
-    async fn forget(&self, deleted: Vec<Deleted>) {
-        let Some(vectors) = &self.vectors else { return };
-        let documents: Vec<_> = deleted.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
-        if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {
-            console_error!("{error}");
-        }
-    }
-
     fn scope(&self, collection_id: &str) -> String {
         self.d1.owner.token_of(&["collection", collection_id])
     }
-}
-
-/// The documents that came after their vectors were deleted.
-fn new_since(known: &[String], deleted: Vec<Deleted>) -> Vec<Deleted> {
-    deleted.into_iter().filter(|document| !known.contains(&document.id)).collect()
 }
 
 /// The rows of a document's chunks, packed into a few arrays.

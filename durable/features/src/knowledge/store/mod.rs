@@ -2,6 +2,7 @@
 
 pub mod collections;
 pub mod conversion;
+pub mod deletion;
 pub mod memories;
 pub mod vectors;
 

@@ -1,0 +1,124 @@
+//! The deletion of documents. The vectors go before the rows, because the rows alone tell which vectors there are.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use worker::console_error;
+use worker::wasm_bindgen::JsValue;
+
+use super::collections::D1Collections;
+use super::vectors::MAX_VECTORS;
+use super::{Asked, rows};
+use crate::knowledge::KnowledgeError;
+use bindings::d1::text;
+
+/// The most documents whose vectors are deleted at once, and the most calls of Vectorize for that.
+const PORTION: u32 = 20;
+pub const REMOVALS: u32 = 10;
+
+/// A deleted document, and its number of chunks.
+#[derive(Deserialize)]
+pub struct Deleted {
+    pub id: String,
+    pub chunks: u32,
+}
+
+impl D1Collections {
+    /// Deletes a collection with its documents. Returns whether it existed. The vectors go first: without the rows nothing
+    /// would find them again.
+    pub async fn delete(&self, id: &str) -> Asked<bool> {
+        while self.embeds() {
+            let (known, _) = self.without_vectors("collection_id = ?3", &[text(id)], PORTION).await?;
+            if known.is_empty() {
+                break;
+            }
+            // A deletion that breaks off goes on from here when it is repeated.
+            let ids = text(&Value::from(known).to_string());
+            let some = |sql| self.d1.prepare(sql, [text(id), ids.clone()]);
+            let batch = vec![
+                some(
+                    "DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
+                    AND document_id IN (SELECT value FROM json_each(?4))",
+                )?,
+                some(
+                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
+                    AND id IN (SELECT value FROM json_each(?4))",
+                )?,
+            ];
+            self.d1.batch(batch).await?;
+        }
+        let one = |sql| self.d1.prepare(sql, [text(id)]);
+        let results = self
+            .d1
+            .batch(vec![
+                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3")?,
+                one(
+                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 RETURNING id, chunks",
+                )?,
+                one("DELETE FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id")?,
+            ])
+            .await?;
+        if let Some(documents) = results.get(1) {
+            // They came while the others went.
+            self.forget(rows(documents)?).await;
+        }
+        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
+    }
+
+    /// Deletes a document. Returns whether it existed. The vectors go first.
+    pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
+        self.without_vectors("collection_id = ?3 AND id = ?4", &[text(collection_id), text(id)], 1).await?;
+        let one = |sql| self.d1.prepare(sql, [text(collection_id), text(id)]);
+        let results = self
+            .d1
+            .batch(vec![
+                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND document_id = ?4")?,
+                one("DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id = ?4 \
+                    RETURNING id")?,
+            ])
+            .await?;
+        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
+    }
+
+    /// Deletes the vectors of some documents of the user, in the order of their ids. The documents stay: their rows tell
+    /// which vectors there are. Returns the id after which there are more.
+    pub async fn erase_vectors(&self, after: &str) -> Asked<Option<String>> {
+        let (mut ids, is_last) = self.without_vectors("id > ?3", &[text(after)], PORTION).await?;
+        Ok(ids.pop().filter(|_| !is_last))
+    }
+
+    /// Deletes the vectors of the first of the user's documents for which a condition holds, and returns their ids, and
+    /// whether there are no others: so many at most, and no more than [`REMOVALS`] calls take, but at least one.
+    async fn without_vectors(
+        &self,
+        condition: &str,
+        values: &[JsValue],
+        most: u32,
+    ) -> Asked<(Vec<String>, bool)> {
+        let Some(vectors) = &self.vectors else { return Ok((Vec::new(), true)) };
+        let sql = format!(
+            "SELECT id, chunks FROM documents WHERE tenant = ?1 AND user_id = ?2 AND {condition} ORDER BY id LIMIT {most}"
+        );
+        let found: Vec<Deleted> = self.d1.rows(&sql, values.iter().cloned()).await?;
+        let (count, mut taken) = (found.len(), 0);
+        let fits = |document: &Deleted| {
+            let is_first = taken == 0;
+            taken += document.chunks;
+            is_first || taken <= REMOVALS * MAX_VECTORS
+        };
+        let some = found.into_iter().take_while(fits).map(|Deleted { id, chunks }| (id, chunks));
+        let documents: Vec<_> = some.collect();
+        vectors.remove(&documents).await?;
+        let is_last = documents.len() == count && count < most as usize;
+        Ok((documents.into_iter().map(|(id, _)| id).collect(), is_last))
+    }
+
+    /// Deletes the vectors of deleted documents. Vectors that stay after a failure find nothing.
+    pub async fn forget(&self, deleted: Vec<Deleted>) {
+        let Some(vectors) = &self.vectors else { return };
+        let documents: Vec<_> = deleted.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
+        if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {
+            console_error!("{error}");
+        }
+    }
+}
