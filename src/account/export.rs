@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use wire::protocol::ApiError;
+use wire::protocol::{ApiError, ErrorCode, Problem, VERSIONS_RETRY_S};
 
 /// The version of the lines.
 pub const FORMAT: u32 = 1;
@@ -15,9 +15,8 @@ pub const PAGE_BYTES: usize = 1_048_576;
 /// The most requests of a page to D1, R2 and objects. The free plan allows 50 in one invocation, and the admission of the
 /// caller needs some: <https://developers.cloudflare.com/workers/platform/limits/#subrequests>.
 pub const PAGE_REQUESTS: u32 = 45;
-/// The most requests of one step: a page of messages, each of them as it was sent, and the same once more where the object
-/// fails. It does that at the first request, mostly.
-pub const STEP_REQUESTS: u32 = 1 + MESSAGES + 2;
+/// The most requests of one step: a page of messages, each of them as it was sent, and one of these requests once more.
+pub const STEP_REQUESTS: u32 = 1 + MESSAGES + 1;
 /// The messages that a step reads.
 pub const MESSAGES: u32 = 10;
 /// The bytes of a file in one line. A multiple of three, so the pieces' base64 can be put together as it is.
@@ -39,7 +38,7 @@ pub enum Section {
     /// The thread itself.
     Thread,
     Messages,
-    /// What the thread's object has beside them, row by row: summaries, plans, agents, the queue.
+    /// The rows of the thread's object that no other command tells: history, summaries, plans, agents, the queue.
     Beside,
     /// The newest session of a workflow, and its ended steps.
     Session,
@@ -107,8 +106,35 @@ impl Place {
 }
 
 /// The refusal of a cursor that this service did not give.
-pub fn wrong_cursor() -> ApiError {
+fn wrong_cursor() -> ApiError {
     ApiError::field("cursor", "expected the next_cursor of a page of this export")
+}
+
+/// Why a thread's object gives no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Refused {
+    /// The thread, or the item, was deleted while the export ran.
+    Gone,
+    /// The client can mend it, or wait.
+    Told(ApiError),
+    Failed(String),
+}
+
+/// Reads the refusal of a thread's object. A Worker that meets an object of another version has the client wait, because a
+/// rollout soon ends.
+pub fn refused(status: u16, problem: Option<Problem>) -> Refused {
+    let code = problem.as_ref().map_or("", |problem| problem.code.as_str());
+    let differ = ErrorCode::VersionsDiffer;
+    match status {
+        404 => Refused::Gone,
+        // Of all that a command says, the caller's cursor alone can be wrong.
+        400 => Refused::Told(wrong_cursor()),
+        _ if code == differ.as_str() => {
+            let detail = problem.map(|problem| problem.detail).unwrap_or_default();
+            Refused::Told(ApiError::new(differ, detail).retry_after(VERSIONS_RETRY_S))
+        }
+        _ => Refused::Failed(format!("its object answered {status} {code}")),
+    }
 }
 
 /// The result of one step.
@@ -153,7 +179,7 @@ pub async fn page<S: Source>(source: &mut S, place: Place) -> Result<Vec<u8>, S:
         let step = match source.step(&place).await {
             Ok(step) => step,
             Err(error) if page.is_empty() => return Err(error),
-            // What was read is not lost: the next page begins here, and fails if this does again.
+            // The page keeps its lines. The next page begins here, and fails if this step fails again.
             Err(_) => {
                 next = Some(place);
                 break;

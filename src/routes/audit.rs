@@ -30,19 +30,23 @@ pub async fn list(call: &Call, admin: Verified) -> Result<Answer, Failure> {
 /// Writes a deed that has no batch of its own. The request that asks for the deed fails where this does, so there is no
 /// deed without an entry. An entry may stand for a deed that was asked for and failed.
 pub async fn record(call: &Call, owner: &Owner, action: AuditAction, target: &str) -> Result<(), Failure> {
-    let address = call.address_mark();
-    let deed = Deed { owner, action, target, detail: None, address: address.as_deref() };
-    let row =
-        store::row(&call.env, &deed, call.now).map_err(Failure::internal("preparing an audit entry"))?;
-    row.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))
+    write(call, owner, (action, target), Where { condition: "true", values: Vec::new() }).await
 }
 
 /// Writes a user's deed about themselves, unless the log has the same from the same address of the last day.
 pub async fn record_once_a_day(call: &Call, owner: &Owner, action: AuditAction) -> Result<(), Failure> {
-    let (address, user_id) = (call.address_mark(), owner.user_id());
-    let deed = Deed { owner, action, target: &user_id, detail: None, address: address.as_deref() };
-    let since = call.now.saturating_sub(DAY_MS);
-    let which = Where { condition: NO_ENTRY, values: vec![number(since)] };
+    let since = number(call.now.saturating_sub(DAY_MS));
+    write(call, owner, (action, &owner.user_id()), Where { condition: NO_ENTRY, values: vec![since] }).await
+}
+
+async fn write(
+    call: &Call,
+    owner: &Owner,
+    (action, target): (AuditAction, &str),
+    which: Where<'_>,
+) -> Result<(), Failure> {
+    let address = call.address_mark();
+    let deed = Deed { owner, action, target, detail: None, address: address.as_deref() };
     let row = store::row_where(&call.env, &deed, call.now, which);
     let row = row.map_err(Failure::internal("preparing an audit entry"))?;
     row.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))

@@ -3,7 +3,12 @@ use std::convert::Infallible;
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::{Line, PAGE_BYTES, PAGE_REQUESTS, Place, STEP_REQUESTS, Section, Source, Step, line, page};
+use wire::protocol::{ApiError, ErrorCode};
+
+use super::{
+    Line, PAGE_BYTES, PAGE_REQUESTS, Place, Refused, STEP_REQUESTS, Section, Source, Step, line, page,
+    refused,
+};
 
 /// A source with so many steps of one line each.
 struct Counted {
@@ -105,6 +110,21 @@ fn a_page_that_fails_in_the_middle_ends_there_and_loses_nothing() {
     assert_eq!(read(false, next.clone()), Err("the third step"));
     let rest = read(true, next).unwrap();
     assert_eq!(rest.iter().map(|line| line["kind"].clone()).collect::<Vec<_>>(), ["step", "step", "end"]);
+}
+
+#[test]
+fn an_object_that_refuses_is_gone_or_fails_or_has_the_client_wait() {
+    let problem = |code: ErrorCode| ApiError::new(code, "why").problem();
+    let told = |code: ErrorCode| refused(code.status(), Some(problem(code)));
+    assert_eq!(told(ErrorCode::ThreadNotFound), Refused::Gone);
+    assert_eq!(told(ErrorCode::MessageNotFound), Refused::Gone);
+    let waits = ApiError::new(ErrorCode::VersionsDiffer, "why").retry_after(10);
+    assert_eq!(told(ErrorCode::VersionsDiffer), Refused::Told(waits));
+    let Refused::Told(error) = told(ErrorCode::InvalidRequest) else { panic!("a cursor can be wrong") };
+    assert_eq!((error.code.as_str(), error.field.as_deref()), ("invalid_request", Some("cursor")));
+    let failed = |text: &str| Refused::Failed(text.to_owned());
+    assert_eq!(told(ErrorCode::ObjectTooNew), failed("its object answered 503 object_too_new"));
+    assert_eq!(refused(500, None), failed("its object answered 500 "));
 }
 
 #[test]

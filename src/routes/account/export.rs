@@ -5,15 +5,14 @@ use bindings::d1::{database, number, rows, text};
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use wire::protocol::{ApiError, AuditAction, ErrorCode, Owner, Problem, Role, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{AuditAction, Owner, Problem, Role, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
-use worker::web_sys::Response;
 use worker::{Env, Result, console_error};
 
 use super::pieces::piece;
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::export::{
-    FORMAT, Line, MESSAGES, Place, Section, Source, Step, line, page, wrong_cursor,
+    FORMAT, Line, MESSAGES, Place, Refused, Section, Source, Step, line, page, refused,
 };
 use crate::account::kinds::{self, Folder, Rows};
 use crate::account::store;
@@ -24,11 +23,6 @@ use crate::query;
 use crate::reply::Reply;
 use crate::routes::{audit, object};
 
-/// What the log says of a thread whose object fails.
-const ASKING: &str = "exporting a thread";
-const ROLLOUT: &str = "a rollout is under way, and a thread is of another version";
-/// After how many seconds a client repeats a request that met two versions of the service.
-const RETRY_AFTER_S: u64 = 10;
 /// The end of the text that stands for an image or a file in a message.
 const ATTACHED: &str = " kB]";
 
@@ -41,7 +35,7 @@ pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Fa
         None => audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?,
         Some(_) => audit::record_once_a_day(call, &owner, AuditAction::DataExported).await?,
     }
-    let mut source = Stored { env: &call.env, owner: &owner, now: call.now, requests: 0 };
+    let mut source = Stored { env: &call.env, owner: &owner, now: call.now, requests: 0, may_repeat: false };
     let page = page(&mut source, place).await?;
     let reply = Reply::bytes(200, "application/x-ndjson", page).with("cache-control", "no-store");
     Ok(reply.with("content-disposition", "attachment; filename=\"export.jsonl\"").into())
@@ -53,24 +47,37 @@ struct Stored<'a> {
     owner: &'a Owner,
     now: u64,
     requests: u32,
+    /// Whether this step may repeat a request to an object that failed.
+    may_repeat: bool,
 }
 
-type Stepped = std::result::Result<Step, Failure>;
+/// Why a step cannot be taken.
+enum Trouble {
+    /// The object of the thread fails.
+    Object(String),
+    Other(Failure),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Trouble::Other(failure)
+    }
+}
+
+type Stepped = std::result::Result<Step, Trouble>;
 
 impl Source for Stored<'_> {
     type Error = Failure;
 
-    async fn step(&mut self, place: &Place) -> Stepped {
+    async fn step(&mut self, place: &Place) -> std::result::Result<Step, Failure> {
+        self.may_repeat = true;
         match self.read_on(place).await {
-            // Once may be chance.
-            Err(failure) if of_object(&failure).is_some() => match self.read_on(place).await {
-                Err(failure) if of_object(&failure).is_some() => {
-                    console_error!("{ASKING} {}: {}", place.thread, of_object(&failure).unwrap_or_default());
-                    Ok(unreadable(place))
-                }
-                step => step,
-            },
-            step => step,
+            Ok(step) => Ok(step),
+            Err(Trouble::Other(failure)) => Err(failure),
+            Err(Trouble::Object(error)) => {
+                console_error!("exporting the thread {}: {error}", place.thread);
+                Ok(unreadable(place))
+            }
         }
     }
 
@@ -248,39 +255,32 @@ impl Stored<'_> {
         })
     }
 
-    /// An answer of a thread's object; none where the thread, or what was asked for in it, is gone.
-    async fn ask(&mut self, id: &str, command: ThreadCommand) -> std::result::Result<Option<Value>, Failure> {
+    /// An answer of a thread's object; none where the thread, or the item that was asked for, is gone. An object may fail
+    /// once in a step.
+    async fn ask(&mut self, id: &str, command: ThreadCommand) -> std::result::Result<Option<Value>, Trouble> {
         let Ok(thread_id) = Uuid::try_parse(id) else { return Ok(None) };
-        self.requests += 1;
         let envelope = ThreadEnvelope { owner: self.owner.clone(), thread_id, command };
-        let failed = |failure: Failure| Failure::internal(ASKING)(failure.log_line().unwrap_or_default());
-        let response = object::ask(self.env, &envelope).await.map_err(failed)?;
-        match response.status() {
-            200 => object::read(&response).await.map(Some).map_err(failed),
-            status if status == ErrorCode::ThreadNotFound.status() => Ok(None),
-            // Of what a command says, the caller's cursor alone can be wrong.
-            400 => Err(wrong_cursor().into()),
-            // A rollout is under way, which soon ends.
-            status if status == ErrorCode::VersionsDiffer.status() && is_of_rollout(&response).await => {
-                Err(ApiError::new(ErrorCode::VersionsDiffer, ROLLOUT).retry_after(RETRY_AFTER_S).into())
-            }
-            status => Err(Failure::internal(ASKING)(format!("its object answered {status}"))),
+        match self.answer(&envelope).await {
+            Err(Trouble::Object(_)) if std::mem::take(&mut self.may_repeat) => self.answer(&envelope).await,
+            answer => answer,
         }
     }
-}
 
-/// The error of a thread's object, where that failed.
-fn of_object(failure: &Failure) -> Option<&str> {
-    match failure {
-        Failure::Internal { doing, error } if *doing == ASKING => Some(error),
-        _ => None,
+    async fn answer(&mut self, envelope: &ThreadEnvelope) -> std::result::Result<Option<Value>, Trouble> {
+        self.requests += 1;
+        let failed = |failure: Failure| Trouble::Object(failure.log_line().unwrap_or_default());
+        let response = object::ask(self.env, envelope).await.map_err(failed)?;
+        if response.status() == 200 {
+            return object::read(&response).await.map(Some).map_err(failed);
+        }
+        // An answer without a problem in it is a failure by its status.
+        let problem: Option<Problem> = object::read(&response).await.ok();
+        match refused(response.status(), problem) {
+            Refused::Gone => Ok(None),
+            Refused::Told(error) => Err(Trouble::Other(error.into())),
+            Refused::Failed(error) => Err(Trouble::Object(error)),
+        }
     }
-}
-
-/// Whether an object refuses a command because it is of another version than this Worker.
-async fn is_of_rollout(response: &Response) -> bool {
-    let problem = object::read::<Problem>(response).await;
-    problem.is_ok_and(|problem| problem.code == ErrorCode::VersionsDiffer.as_str())
 }
 
 /// The object of a thread fails. The export goes on with the next thread; the line's cursor reads on from here.

@@ -1,4 +1,4 @@
-//! What the export reads of a thread row by row; `export_rows.rs` has its tables and pages.
+//! The rows of a thread for its owner's export; `export_rows.rs` has the tables and the pages.
 
 use serde_json::Value;
 use worker::SqlStorageValue;

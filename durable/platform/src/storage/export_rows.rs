@@ -1,5 +1,5 @@
-//! What the export of a user's data reads of a thread row by row: the tables of which no other command of the object tells
-//! everything. All rows come, also those of versions beside the thread's path, and of agents that have ended. Pure.
+//! The tables of a thread that its owner's export reads row by row, because no other command tells all of them. The export
+//! has every row: those of versions beside the thread's path too, and those of agents that have ended. Pure.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,70 +17,70 @@ pub struct Table {
     pub members: &'static [(&'static str, &'static str)],
 }
 
+/// A table whose rows all have a line, in the order of the column `row`.
+const TABLE: Table = Table { kind: "", name: "", row: "row", which: "true", members: &[] };
+
 /// The tables, in their order. A cursor names its table by its kind.
 pub const TABLES: &[Table] = &[
     Table {
         kind: "history",
         name: "messages",
-        row: "row",
         which: "history IS NOT NULL",
         members: &[("turn_id", "turn_id"), ("messages:json", "history")],
+        ..TABLE
     },
     Table {
         kind: "summary",
         name: "summaries",
         row: "covers",
-        which: "true",
         members: &[
             ("turn_id", "turn_id"),
             ("text", "text"),
             ("model", "model"),
             ("created_at", "created_at"),
         ],
+        ..TABLE
     },
     Table {
         kind: "plan_state",
         name: "plans",
         row: "number",
-        which: "true",
         members: &[("turn_id", "turn_id"), ("plan:json", "payload")],
+        ..TABLE
     },
     Table {
         kind: "agent",
         name: "agents",
         row: "rowid",
-        which: "true",
         // The members of its state are in the rows of its states.
         members: &[
             ("agent_id", "id"),
             ("agent:json", "json_remove(made, '$.id', '$.interlocutors', '$.missed')"),
         ],
+        ..TABLE
     },
     Table {
         kind: "agent_state",
         name: "agent_states",
-        row: "row",
-        which: "true",
         members: &[("agent_id", "id"), ("turn_id", "turn_id"), ("state:json", "state")],
+        ..TABLE
     },
     Table {
         kind: "agent_round",
         name: "agent_rounds",
-        row: "row",
-        which: "true",
         members: &[("agent_id", "id"), ("turn_id", "turn_id"), ("messages:json", "messages")],
+        ..TABLE
     },
     Table {
         kind: "queued_message",
         name: "queued_messages",
-        row: "row",
-        which: "true",
         members: &[
             ("id", "id"),
             ("request:json", "json_extract(payload, '$.request')"),
             ("created_at", "created_at"),
             ("failure:json", "failure"),
         ],
+        ..TABLE
     },
 ];
 

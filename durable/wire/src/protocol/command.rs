@@ -17,7 +17,7 @@ pub struct Visitor {
 
 /// After how many seconds a client should repeat a request that met two versions of the service. In a gradual rollout
 /// each request may meet another pair of versions.
-const RETRY_AFTER_S: u64 = 10;
+pub const VERSIONS_RETRY_S: u64 = 10;
 
 /// A request to a thread's object: its body, as JSON.
 /// During a rollout the Worker and the object may be of different versions. A new member is an `Option`, or has a
@@ -35,7 +35,7 @@ impl ThreadEnvelope {
     pub fn read(body: &str) -> Result<ThreadEnvelope, ApiError> {
         let differs = |what: String| {
             let detail = format!("a rollout is under way, and this thread's version does not know {what}");
-            ApiError::new(ErrorCode::VersionsDiffer, detail).retry_after(RETRY_AFTER_S)
+            ApiError::new(ErrorCode::VersionsDiffer, detail).retry_after(VERSIONS_RETRY_S)
         };
         let told = |error: serde_json::Error| differs(format!("the request: {error}"));
         let sent: Value = crate::json::from_str(body).map_err(told)?;

@@ -33,7 +33,7 @@ mod workspace;
 pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
-pub use command::{ThreadCommand, ThreadEnvelope, Visitor};
+pub use command::{ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
 };

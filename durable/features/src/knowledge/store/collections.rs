@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use worker::{Env, console_error};
 
-use super::deletion::Deleted;
+use super::deletion::Embedded;
 use super::vectors::{Near, Vectors};
 use super::{Asked, Asking, rows};
 use crate::knowledge::chunks::Chunk;
@@ -186,7 +186,7 @@ impl D1Collections {
     /// harmless, but a search by meaning would never find a document without vectors.
     pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
         let NewDocument { document, collection_id, chunks } = new;
-        let known = Deleted { id: document.id.clone(), chunks: document.chunks };
+        let known = Embedded { id: document.id.clone(), chunks: document.chunks };
         if let Some(vectors) = &self.vectors
             && let Err(error) = vectors.add(&self.scope(collection_id), &document.id, chunks).await
         {

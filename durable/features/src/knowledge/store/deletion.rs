@@ -12,13 +12,14 @@ use super::{Asked, rows};
 use crate::knowledge::KnowledgeError;
 use bindings::d1::text;
 
-/// The most documents whose vectors are deleted at once, and the most calls of Vectorize for that.
+/// The most documents whose vectors are deleted at once.
 const PORTION: u32 = 20;
+/// The most calls of Vectorize for that. A step of an erasure counts them as its requests.
 pub const REMOVALS: u32 = 10;
 
-/// A deleted document, and its number of chunks.
+/// A document, and its number of chunks: it has as many vectors.
 #[derive(Deserialize)]
-pub struct Deleted {
+pub struct Embedded {
     pub id: String,
     pub chunks: u32,
 }
@@ -99,14 +100,14 @@ impl D1Collections {
         let sql = format!(
             "SELECT id, chunks FROM documents WHERE tenant = ?1 AND user_id = ?2 AND {condition} ORDER BY id LIMIT {most}"
         );
-        let found: Vec<Deleted> = self.d1.rows(&sql, values.iter().cloned()).await?;
+        let found: Vec<Embedded> = self.d1.rows(&sql, values.iter().cloned()).await?;
         let (count, mut taken) = (found.len(), 0);
-        let fits = |document: &Deleted| {
+        let fits = |document: &Embedded| {
             let is_first = taken == 0;
             taken += document.chunks;
             is_first || taken <= REMOVALS * MAX_VECTORS
         };
-        let some = found.into_iter().take_while(fits).map(|Deleted { id, chunks }| (id, chunks));
+        let some = found.into_iter().take_while(fits).map(|Embedded { id, chunks }| (id, chunks));
         let documents: Vec<_> = some.collect();
         vectors.remove(&documents).await?;
         let is_last = documents.len() == count && count < most as usize;
@@ -114,9 +115,9 @@ impl D1Collections {
     }
 
     /// Deletes the vectors of deleted documents. Vectors that stay after a failure find nothing.
-    pub async fn forget(&self, deleted: Vec<Deleted>) {
+    pub async fn forget(&self, documents: Vec<Embedded>) {
         let Some(vectors) = &self.vectors else { return };
-        let documents: Vec<_> = deleted.into_iter().map(|Deleted { id, chunks }| (id, chunks)).collect();
+        let documents: Vec<_> = documents.into_iter().map(|Embedded { id, chunks }| (id, chunks)).collect();
         if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {
             console_error!("{error}");
         }
