@@ -145,7 +145,7 @@ fn plan(database: &Connection, sql: &str) -> String {
     plan.map(Result::unwrap).collect::<Vec<_>>().join("; ")
 }
 
-// The same for the entry of an export, which each page looks for.
+// Each page of an export looks for an entry of its user: all visitors are one tenant, and it must not read the others'.
 #[test]
 fn the_audit_entry_of_a_user_is_found_by_an_index() {
     let plan = plan(&migrated(), &format!("SELECT {}", store::NO_ENTRY));

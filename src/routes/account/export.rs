@@ -30,7 +30,7 @@ const ATTACHED: &str = " kB]";
 pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Failure> {
     let cursor = query::cursor(call.query());
     let place = Place::read(cursor.as_deref())?;
-    // Anybody can write a cursor that begins at the beginning, so each page sees to the entry.
+    // Anybody can make up a cursor that begins an export, so each page makes sure that the log has an entry.
     match cursor {
         None => audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?,
         Some(_) => audit::record_once_a_day(call, &owner, AuditAction::DataExported).await?,

@@ -42,9 +42,10 @@ async fn a_history_is_imported_once() {
     assert!(!seen.iter().any(|content| content == "Forged."), "{seen:?}");
 }
 
-// A refusal of the first message leaves nothing of the history behind: no list would show it, and no erasure find it.
+// No list would show the history, and no erasure find it. The model is checked before the import; a failure after it takes
+// both back (`Thread::start`), which needs a deployment with a wrong variable.
 #[tokio::test]
-async fn a_history_is_not_stored_without_its_first_turn() {
+async fn a_refused_first_message_leaves_nothing_of_the_history_behind() {
     let case = Case::new().await;
     let mut asked = message("u2", "user", &case.said("And now?", ""));
     let picture =

@@ -27,7 +27,7 @@ impl Thread {
             None => self.store.path()?,
             Some(id) => self.store.tree()?.path(self.store.turn_of_message(id)?.ok_or_else(unknown)?),
         };
-        // The title goes with the path. Of another path it would tell what is not in the snapshot.
+        // The title of another path would tell words that are not in the snapshot.
         let first = self.store.first_words(&path)?.unwrap_or_default();
         let title = self.retitled(&thread.title, &self.store.path()?, &first)?.unwrap_or(thread.title);
         let mut cut = Cut::new(&title, shown, self.clock.now_ms());

@@ -95,7 +95,7 @@ function Titled({ threadId }: { threadId: string }) {
   const title = [...all, ...(found ?? [])].find(({ id }) => id === threadId)?.title.trim();
   return (
     <p className="side-note" data-testid="share-title">
-      {words.titled} {title && <q dir="auto">{title}</q>}
+      {title ? <>{words.titledSo} <q dir="auto">{title}</q></> : words.titled}
     </p>
   );
 }

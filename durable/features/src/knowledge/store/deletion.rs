@@ -60,7 +60,7 @@ impl D1Collections {
             ])
             .await?;
         if let Some(documents) = results.get(1) {
-            // They came while the others went.
+            // Documents that were added while the others were deleted.
             self.forget(rows(documents)?).await;
         }
         Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))

@@ -4,7 +4,8 @@ import { count } from "../../../count";
 
 export const words = {
   lead: "Everybody who has the link can read this chat as it is now. Later messages are not shared.",
-  titled: "Readers see the chat's title:",
+  titled: "Readers see the chat's title.",
+  titledSo: "Readers see the chat's title:",
   noChat: "Send a message first. Then you can share the chat.",
   choose: "Share more than the texts",
   tools: "Tool calls, with their arguments and results",
