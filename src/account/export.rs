@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use wire::protocol::{ApiError, ErrorCode, Problem, VERSIONS_RETRY_S};
+use wire::protocol::{ApiError, ErrorCode, VERSIONS_RETRY_S};
 
 /// The version of the lines.
 pub const FORMAT: u32 = 1;
@@ -122,15 +122,14 @@ pub enum Refused {
 
 /// Reads the refusal of a thread's object. A Worker that meets an object of another version has the client wait, because a
 /// rollout soon ends.
-pub fn refused(status: u16, problem: Option<Problem>) -> Refused {
-    let code = problem.as_ref().map_or("", |problem| problem.code.as_str());
+pub fn refused(status: u16, problem: &Value) -> Refused {
+    let [code, detail] = ["code", "detail"].map(|name| problem[name].as_str().unwrap_or_default());
     let differ = ErrorCode::VersionsDiffer;
     match status {
         404 => Refused::Gone,
         // Of all that a command says, the caller's cursor alone can be wrong.
         400 => Refused::Told(wrong_cursor()),
         _ if code == differ.as_str() => {
-            let detail = problem.map(|problem| problem.detail).unwrap_or_default();
             Refused::Told(ApiError::new(differ, detail).retry_after(VERSIONS_RETRY_S))
         }
         _ => Refused::Failed(format!("its object answered {status} {code}")),

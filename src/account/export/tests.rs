@@ -114,8 +114,8 @@ fn a_page_that_fails_in_the_middle_ends_there_and_loses_nothing() {
 
 #[test]
 fn an_object_that_refuses_is_gone_or_fails_or_has_the_client_wait() {
-    let problem = |code: ErrorCode| ApiError::new(code, "why").problem();
-    let told = |code: ErrorCode| refused(code.status(), Some(problem(code)));
+    let problem = |code: ErrorCode| serde_json::to_value(ApiError::new(code, "why").problem()).unwrap();
+    let told = |code: ErrorCode| refused(code.status(), &problem(code));
     assert_eq!(told(ErrorCode::ThreadNotFound), Refused::Gone);
     assert_eq!(told(ErrorCode::MessageNotFound), Refused::Gone);
     let waits = ApiError::new(ErrorCode::VersionsDiffer, "why").retry_after(10);
@@ -124,7 +124,7 @@ fn an_object_that_refuses_is_gone_or_fails_or_has_the_client_wait() {
     assert_eq!((error.code.as_str(), error.field.as_deref()), ("invalid_request", Some("cursor")));
     let failed = |text: &str| Refused::Failed(text.to_owned());
     assert_eq!(told(ErrorCode::ObjectTooNew), failed("its object answered 503 object_too_new"));
-    assert_eq!(refused(500, None), failed("its object answered 500 "));
+    assert_eq!(refused(500, &Value::Null), failed("its object answered 500 "));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use bindings::d1::{database, number, rows, text};
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use wire::protocol::{AuditAction, Owner, Problem, Role, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{AuditAction, Owner, Role, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, Result, console_error};
 
@@ -35,7 +35,8 @@ pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Fa
         None => audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?,
         Some(_) => audit::record_once_a_day(call, &owner, AuditAction::DataExported).await?,
     }
-    let mut source = Stored { env: &call.env, owner: &owner, now: call.now, requests: 0, may_repeat: false };
+    let mut source =
+        Stored { env: &call.env, owner: &owner, now: call.now, requests: 0, may_repeat: false, fails: false };
     let page = page(&mut source, place).await?;
     let reply = Reply::bytes(200, "application/x-ndjson", page).with("cache-control", "no-store");
     Ok(reply.with("content-disposition", "attachment; filename=\"export.jsonl\"").into())
@@ -47,37 +48,24 @@ struct Stored<'a> {
     owner: &'a Owner,
     now: u64,
     requests: u32,
-    /// Whether this step may repeat a request to an object that failed.
+    /// Whether this step may repeat a request to an object that failed, and whether one failed for good.
     may_repeat: bool,
+    fails: bool,
 }
 
-/// Why a step cannot be taken.
-enum Trouble {
-    /// The object of the thread fails.
-    Object(String),
-    Other(Failure),
-}
-
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Self {
-        Trouble::Other(failure)
-    }
-}
-
-type Stepped = std::result::Result<Step, Trouble>;
+type Stepped = std::result::Result<Step, Failure>;
 
 impl Source for Stored<'_> {
     type Error = Failure;
 
-    async fn step(&mut self, place: &Place) -> std::result::Result<Step, Failure> {
-        self.may_repeat = true;
+    async fn step(&mut self, place: &Place) -> Stepped {
+        (self.may_repeat, self.fails) = (true, false);
         match self.read_on(place).await {
-            Ok(step) => Ok(step),
-            Err(Trouble::Other(failure)) => Err(failure),
-            Err(Trouble::Object(error)) => {
-                console_error!("exporting the thread {}: {error}", place.thread);
+            Err(failure) if self.fails => {
+                console_error!("{} ({})", failure.log_line().unwrap_or_default(), place.thread);
                 Ok(unreadable(place))
             }
+            step => step,
         }
     }
 
@@ -257,28 +245,29 @@ impl Stored<'_> {
 
     /// An answer of a thread's object; none where the thread, or the item that was asked for, is gone. An object may fail
     /// once in a step.
-    async fn ask(&mut self, id: &str, command: ThreadCommand) -> std::result::Result<Option<Value>, Trouble> {
+    async fn ask(&mut self, id: &str, command: ThreadCommand) -> std::result::Result<Option<Value>, Failure> {
         let Ok(thread_id) = Uuid::try_parse(id) else { return Ok(None) };
         let envelope = ThreadEnvelope { owner: self.owner.clone(), thread_id, command };
-        match self.answer(&envelope).await {
-            Err(Trouble::Object(_)) if std::mem::take(&mut self.may_repeat) => self.answer(&envelope).await,
-            answer => answer,
-        }
-    }
-
-    async fn answer(&mut self, envelope: &ThreadEnvelope) -> std::result::Result<Option<Value>, Trouble> {
-        self.requests += 1;
-        let failed = |failure: Failure| Trouble::Object(failure.log_line().unwrap_or_default());
-        let response = object::ask(self.env, envelope).await.map_err(failed)?;
-        if response.status() == 200 {
-            return object::read(&response).await.map(Some).map_err(failed);
-        }
-        // An answer without a problem in it is a failure by its status.
-        let problem: Option<Problem> = object::read(&response).await.ok();
-        match refused(response.status(), problem) {
-            Refused::Gone => Ok(None),
-            Refused::Told(error) => Err(Trouble::Other(error.into())),
-            Refused::Failed(error) => Err(Trouble::Object(error)),
+        loop {
+            self.requests += 1;
+            let answer = async {
+                let response = object::ask(self.env, &envelope).await?;
+                Ok((response.status(), object::read(&response).await))
+            };
+            let failure = match answer.await {
+                Ok((200, Ok(answer))) => return Ok(Some(answer)),
+                Ok((200, Err(failure))) | Err(failure) => failure,
+                // An answer without a problem in it is a failure by its status.
+                Ok((status, problem)) => match refused(status, &problem.unwrap_or_default()) {
+                    Refused::Gone => return Ok(None),
+                    Refused::Told(error) => return Err(error.into()),
+                    Refused::Failed(error) => Failure::internal("exporting a thread")(error),
+                },
+            };
+            if !std::mem::take(&mut self.may_repeat) {
+                self.fails = true;
+                return Err(failure);
+            }
         }
     }
 }

@@ -34,19 +34,7 @@ impl D1Collections {
                 break;
             }
             // A deletion that breaks off goes on from here when it is repeated.
-            let ids = text(&Value::from(known).to_string());
-            let some = |sql| self.d1.prepare(sql, [text(id), ids.clone()]);
-            let batch = vec![
-                some(
-                    "DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
-                    AND document_id IN (SELECT value FROM json_each(?4))",
-                )?,
-                some(
-                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
-                    AND id IN (SELECT value FROM json_each(?4))",
-                )?,
-            ];
-            self.d1.batch(batch).await?;
+            self.drop_rows(id, known).await?;
         }
         let one = |sql| self.d1.prepare(sql, [text(id)]);
         let results = self
@@ -69,16 +57,25 @@ impl D1Collections {
     /// Deletes a document. Returns whether it existed. The vectors go first.
     pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
         self.without_vectors("collection_id = ?3 AND id = ?4", &[text(collection_id), text(id)], 1).await?;
-        let one = |sql| self.d1.prepare(sql, [text(collection_id), text(id)]);
-        let results = self
-            .d1
-            .batch(vec![
-                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND document_id = ?4")?,
-                one("DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 AND id = ?4 \
-                    RETURNING id")?,
-            ])
-            .await?;
-        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
+        self.drop_rows(collection_id, vec![id.to_owned()]).await
+    }
+
+    /// Deletes the rows of some documents of a collection. Returns whether there were any.
+    async fn drop_rows(&self, collection_id: &str, ids: Vec<String>) -> Asked<bool> {
+        let ids = Value::from(ids).to_string();
+        let some = |sql| self.d1.prepare(sql, [text(collection_id), text(&ids)]);
+        let batch = vec![
+            some(
+                "DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
+                AND document_id IN (SELECT value FROM json_each(?4))",
+            )?,
+            some(
+                "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
+                AND id IN (SELECT value FROM json_each(?4)) RETURNING id",
+            )?,
+        ];
+        let results = self.d1.batch(batch).await?;
+        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|gone| !gone.is_empty()))
     }
 
     /// Deletes the vectors of some documents of the user, in the order of their ids. The documents stay: their rows tell
