@@ -126,11 +126,9 @@ mod tests {
         let left: Vec<_> =
             deletes.iter().filter(|path| !DELETIONS.contains(path) && !others.contains(path)).collect();
         assert_eq!(left, Vec::<&&str>::new());
-        #[cfg(all(feature = "files", feature = "projects", feature = "knowledge", feature = "workflows"))]
         assert!(DELETIONS.iter().all(|path| deletes.contains(path)));
     }
 
-    #[cfg(all(feature = "files", feature = "knowledge"))]
     #[test]
     fn the_target_of_a_deletion_has_ids_and_no_names() {
         let id = "0199e3a5-7a4c-7c1e-8a55-6f0d6f1d2b3c";

@@ -154,7 +154,7 @@ mod tests {
         let version = env!("CARGO_PKG_VERSION");
         let expected = serde_json::json!({
             "status": "ok", "version": version, "provider": "demo", "model": "demo", "agents": true,
-            "titles": false, "external_sessions": false, "shares": cfg!(feature = "shares"),
+            "titles": false, "external_sessions": false, "shares": true,
         });
         assert_eq!(demo, expected);
         let off = serde_json::to_value(health(&[("LLM_PROVIDER", "demo"), ("AGENTS", "off")], true, true));
@@ -192,7 +192,6 @@ mod tests {
     // Long: a table of mistakes.
     #[test]
     fn no_problem_repeats_a_variables_value() {
-        #[cfg(feature = "mcp")]
         let server = |rest: &str| format!(r#"{{"docs": {{"url": "https://docs.test"{rest}}}}}"#);
         let issuer = |rest: &str| {
             format!(
@@ -203,9 +202,8 @@ mod tests {
         let provider = |rest: &str| {
             format!(r#"[{{"id": "hunter2", "label": "hunter2", "issuer": "https://hunter2", {rest}}}]"#)
         };
-        let mut wrong = vec![
+        let wrong = [
             ("PROFILE", "hunter2".to_owned()),
-            #[cfg(feature = "shares")]
             ("SHARES", "hunter2".to_owned()),
             ("LIMITS", r#"{"subtasks": "hunter2"}"#.to_owned()),
             ("LIMITS", r#"{"hunter2": 1}"#.to_owned()),
@@ -245,11 +243,7 @@ mod tests {
             ("CAPABILITIES", r#"{"demo:demo": {"hunter2": true}}"#.to_owned()),
             ("PRICES", r#"{"demo:demo": {"input": "hunter2", "output": 1}}"#.to_owned()),
             ("PRICES", r#"{"hunter2": {"input": -1, "output": 1}}"#.to_owned()),
-        ];
-        #[cfg(feature = "records")]
-        wrong.push(("RECORD_TURNS", "hunter2".to_owned()));
-        #[cfg(feature = "mcp")]
-        wrong.extend([
+            ("RECORD_TURNS", "hunter2".to_owned()),
             ("MCP_SERVERS", r#"{"Hunter2": {"url": "https://docs.test"}}"#.to_owned()),
             ("MCP_SERVERS", r#"{"hunter2": {"url": "http://docs.test"}}"#.to_owned()),
             ("MCP_SERVERS", r#"{"docs": {"url": "http://hunter2"}}"#.to_owned()),
@@ -258,13 +252,10 @@ mod tests {
             ("MCP_SERVERS", server(r#", "hunter2": 1"#)),
             ("MCP_SERVERS", server(r#", "users": ["/hunter2"]"#)),
             ("MCP_SERVERS", server(r#", "tools": {"t": {"rule": "hunter2"}}"#)),
-        ]);
-        #[cfg(feature = "web")]
-        wrong.extend([
             ("FETCH_ALLOW", "hunter2".to_owned()),
             ("FETCH_RESOLVER", "hunter2".to_owned()),
             ("SEARCH", "hunter2".to_owned()),
-        ]);
+        ];
         for (variable, value) in wrong {
             let health = health(&[(variable, &value)], true, true);
             assert_eq!(health.status(), 503, "{variable}: {value}");
@@ -273,7 +264,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "knowledge")]
     #[test]
     fn embeddings_need_both_bindings() {
         let health = |model: &str, ai, vectors| {

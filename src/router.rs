@@ -6,21 +6,10 @@ mod table;
 use std::fmt::Write;
 
 pub use row::{Method, Row};
-#[cfg(feature = "files")]
-pub use table::FilesRoute;
-#[cfg(feature = "instructions")]
-pub use table::InstructionsRoute;
-#[cfg(feature = "knowledge")]
-pub use table::KnowledgeRoute;
-#[cfg(feature = "projects")]
-pub use table::ProjectsRoute;
-#[cfg(feature = "records")]
-pub use table::RecordsRoute;
-#[cfg(feature = "shares")]
-pub use table::SharesRoute;
-#[cfg(feature = "workflows")]
-pub use table::WorkflowsRoute;
-pub use table::{Route, TABLE};
+pub use table::{
+    FilesRoute, InstructionsRoute, KnowledgeRoute, ProjectsRoute, RecordsRoute, Route, SharesRoute, TABLE,
+    WorkflowsRoute,
+};
 
 /// Where the routes of OpenAI's clients are. Their errors have a form of their own.
 pub const OPENAI: &str = "/v1/";

@@ -260,23 +260,3 @@ fn no_feature_imports_another() {
         }
     }
 }
-
-/// The crates whose compositions name features.
-const COMPOSING: [&str; 3] = ["Cargo.toml", "durable/features/Cargo.toml", "durable/platform/Cargo.toml"];
-
-#[test]
-fn each_feature_is_a_cargo_feature_that_is_on_by_default() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let on_by_default = COMPOSING.map(|manifest| {
-        let manifest: toml::Table = fs::read_to_string(root.join(manifest)).unwrap().parse().unwrap();
-        let names = manifest["features"]["default"].as_array().unwrap().clone();
-        names.iter().map(|name| name.as_str().unwrap().to_owned()).collect::<BTreeSet<String>>()
-    });
-    for entry in fs::read_dir(root.join("durable/features/src")).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let is_feature = path.join("mod.rs").is_file();
-        let is_in = |names: &BTreeSet<String>| names.contains(&name);
-        assert!(!is_feature || on_by_default.iter().all(is_in), "{name}: {on_by_default:?}");
-    }
-}

@@ -74,10 +74,8 @@ pub enum Content {
     /// JSON, a value a line.
     Lines,
     /// HTML.
-    #[cfg(feature = "shares")]
     Page,
     /// A sentence.
-    #[cfg(feature = "shares")]
     Plain,
 }
 
@@ -254,9 +252,7 @@ impl Parameter {
 fn content(content: Content, types: &mut SchemaGenerator) -> Value {
     match content {
         Content::Json(shape) => json!({ "application/json": { "schema": shape(types) } }),
-        #[cfg(feature = "shares")]
         Content::Page => json!({ "text/html": {} }),
-        #[cfg(feature = "shares")]
         Content::Plain => json!({ "text/plain": {} }),
         Content::Lines => json!({ "application/x-ndjson": {} }),
         Content::ForeignJson => {

@@ -5,19 +5,12 @@
 
 mod contract;
 mod document;
-#[cfg(feature = "files")]
 mod files;
-#[cfg(feature = "instructions")]
 mod instructions;
-#[cfg(feature = "knowledge")]
 mod knowledge;
-#[cfg(feature = "projects")]
 mod projects;
-#[cfg(feature = "records")]
 mod records;
-#[cfg(feature = "shares")]
 mod shares;
-#[cfg(feature = "workflows")]
 mod workflows;
 
 use dialects::ai_sdk::MAX_CHAT_ID;
@@ -199,19 +192,12 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             row.takes(json!({ "name": "Ada's laptop", "scopes": ["read", "write"] })).gives::<MintedKey>(201)
         }
         Route::RevokeKey { .. } => row.gives_nothing("It is revoked.").refuses(&[E::KeyNotFound]),
-        #[cfg(feature = "files")]
         Route::Files(route) => files::contract(route, row),
-        #[cfg(feature = "projects")]
         Route::Projects(route) => projects::contract(route, row),
-        #[cfg(feature = "instructions")]
         Route::Instructions(route) => instructions::contract(route, row),
-        #[cfg(feature = "records")]
         Route::Records(route) => records::contract(route, row),
-        #[cfg(feature = "shares")]
         Route::Shares(route) => shares::contract(route, row),
-        #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::contract(route, row),
-        #[cfg(feature = "workflows")]
         Route::Workflows(route) => workflows::contract(route, row),
     }
 }

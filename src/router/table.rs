@@ -5,8 +5,9 @@ use dialects::ai_sdk::ChatBody;
 use dialects::mcp::MessageBody;
 use dialects::openai::{CompletionBody, ResponseBody};
 use wire::protocol::{
-    AgentDump, Approval, ChatRequest, MAX_DUMP_BYTES, NewHook, NewKey, QueueChange, QueuedChange, SignIn,
-    StartSignIn, ThreadChange, ToolResult,
+    AgentDump, Approval, ChatRequest, ContinueSession, DocumentChange, MAX_DEFINITION_BYTES, MAX_DUMP_BYTES,
+    NewCollection, NewHook, NewInstructions, NewKey, NewSession, NewShare, ProjectChange, QueueChange,
+    QueuedChange, SignIn, StartSignIn, TaskChange, ThreadChange, ToolResult, WorkflowDefinition,
 };
 
 use super::row::{Method, Row};
@@ -18,13 +19,12 @@ use crate::body::{MAX_CHAT_BYTES, json, json_of, optional_json};
 
 /// Makes [`Route`] and [`TABLE`] of rows: `/// comment`, `Method "path" => Route(parameters), access, body;`. The comment
 /// is the route's description in `openapi.json`, its first sentence the summary. The rows of a feature stand in a group,
-/// `feature "name" => Variant(Enum) { rows }`. The group has an enum of its own, and a build without the feature leaves
-/// it out.
+/// `feature Variant(Enum) { rows }`. The group has an enum of its own.
 macro_rules! routes {
     (
         $($(#[doc = $comment:literal])+
             $method:ident $path:literal => $name:ident $(($($parameter:ident),+))?, $access:expr, $body:expr;)+
-        $(feature $feature:literal => $group:ident($routes:ident) {
+        $(feature $group:ident($routes:ident) {
             $($(#[doc = $of_comment:literal])+
                 $of_method:ident $of_path:literal => $of_name:ident $(($($of_parameter:ident),+))?,
                 $of_access:expr, $of_body:expr;)+
@@ -34,12 +34,11 @@ macro_rules! routes {
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Route<'a> {
             $($(#[doc = $comment])+ $name $({ $($parameter: &'a str),+ })?,)+
-            $(#[cfg(feature = $feature)] $group($routes<'a>),)+
+            $($group($routes<'a>),)+
         }
 
         $(
             /// The routes of a feature.
-            #[cfg(feature = $feature)]
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
             pub enum $routes<'a> {
                 $($(#[doc = $of_comment])+ $of_name $({ $($of_parameter: &'a str),+ })?,)+
@@ -51,7 +50,6 @@ macro_rules! routes {
             $(routes!(@row $method $path, routes!(@of $name $($($parameter)+)?), $access, $body,
                 $name($($($parameter),+)?) $($comment)+),)+
             $($(
-                #[cfg(feature = $feature)]
                 routes!(@row $of_method $of_path, routes!(@of $group $routes $of_name($($($of_parameter)+)?)),
                     $of_access, $of_body, $of_name($($($of_parameter),+)?) $($of_comment)+),
             )+)+
@@ -213,7 +211,7 @@ routes! {
     /// everywhere.
     Delete "/api/keys/{}" => RevokeKey(prefix), Needs(Admin), Nothing;
 
-    feature "files" => Files(FilesRoute) {
+    feature Files(FilesRoute) {
         /// Lists the files of a thread's workspace, by path.
         Get "/api/threads/{}/files" => Files(id), Needs(Read), Nothing;
         /// Returns a file as it is stored, for saving.
@@ -242,7 +240,7 @@ routes! {
         Get "/api/workspaces/{}/file-versions" => WorkspaceFileVersions(workspace), Needs(Read), Nothing;
     }
 
-    feature "projects" => Projects(ProjectsRoute) {
+    feature Projects(ProjectsRoute) {
         /// Lists the templates of projects: the built-in ones, then the user's own.
         Get "/api/templates" => Templates, Needs(Read), Nothing;
         /// Lists the user's projects, oldest first.
@@ -250,37 +248,37 @@ routes! {
         /// Returns a project with its tasks and documents.
         Get "/api/projects/{}" => Project(project), Needs(Read), Nothing;
         /// Changes a project's name or description.
-        Patch "/api/projects/{}" => ChangeProject(project), Needs(Write), json::<wire::protocol::ProjectChange>();
+        Patch "/api/projects/{}" => ChangeProject(project), Needs(Write), json::<ProjectChange>();
         /// Deletes a project with its tasks and documents.
         Delete "/api/projects/{}" => DeleteProject(project), Needs(Write), Nothing;
         /// Changes a task's title, notes or status. A task that waits for others cannot be done.
-        Patch "/api/projects/{}/tasks/{}" => ChangeTask(project, task), Needs(Write), json::<wire::protocol::TaskChange>();
+        Patch "/api/projects/{}/tasks/{}" => ChangeTask(project, task), Needs(Write), json::<TaskChange>();
         /// Deletes a task. Tasks that waited for it no longer do.
         Delete "/api/projects/{}/tasks/{}" => DeleteTask(project, task), Needs(Write), Nothing;
         /// Returns a document of a project, in Markdown.
         Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing;
         /// Changes a document's title or content.
         Patch "/api/projects/{}/documents/{}" => ChangeProjectDocument(project, document), Needs(Write),
-            json::<wire::protocol::DocumentChange>();
+            json::<DocumentChange>();
         /// Deletes a document of a project.
         Delete "/api/projects/{}/documents/{}" => DeleteProjectDocument(project, document), Needs(Write), Nothing;
     }
 
-    feature "instructions" => Instructions(InstructionsRoute) {
+    feature Instructions(InstructionsRoute) {
         /// Returns the user's custom instructions.
         Get "/api/me/instructions" => Instructions, Needs(Read), Nothing;
         /// Writes the user's custom instructions, which each new turn of the user begins with. A chat that is open may begin
         /// turns with the ones before for another minute.
-        Put "/api/me/instructions" => PutInstructions, Needs(Write), json::<wire::protocol::NewInstructions>();
+        Put "/api/me/instructions" => PutInstructions, Needs(Write), json::<NewInstructions>();
         /// Returns the custom instructions of a project.
         Get "/api/projects/{}/instructions" => ProjectInstructions(project), Needs(Read), Nothing;
         /// Writes the custom instructions of a project, which each new turn about it begins with, behind the user's. They go
         /// with the project.
         Put "/api/projects/{}/instructions" => PutProjectInstructions(project), Needs(Write),
-            json::<wire::protocol::NewInstructions>();
+            json::<NewInstructions>();
     }
 
-    feature "records" => Records(RecordsRoute) {
+    feature Records(RecordsRoute) {
         /// Returns the record of a turn that has ended, in JSON lines: its journal, from which each request and each result
         /// of all its levels can be rebuilt.
         Get "/api/threads/{}/turns/{}/record" => Record(id, turn), Needs(Read), Nothing;
@@ -288,7 +286,7 @@ routes! {
         Get "/api/threads/{}/records" => Records(id), Needs(Read), Nothing;
     }
 
-    feature "knowledge" => Knowledge(KnowledgeRoute) {
+    feature Knowledge(KnowledgeRoute) {
         /// Lists the service's memories of the user, newest first.
         Get "/api/memories" => Memories, Needs(Read), Nothing;
         /// Deletes all memories of the user.
@@ -298,7 +296,7 @@ routes! {
         /// Lists the user's collections of documents, newest first.
         Get "/api/collections" => Collections, Needs(Read), Nothing;
         /// Creates a collection of documents.
-        Post "/api/collections" => NewCollection, Needs(Write), json::<wire::protocol::NewCollection>();
+        Post "/api/collections" => NewCollection, Needs(Write), json::<NewCollection>();
         /// Returns a collection, with the number and the size of its documents.
         Get "/api/collections/{}" => Collection(collection), Needs(Read), Nothing;
         /// Deletes a collection with all its documents.
@@ -313,9 +311,9 @@ routes! {
         Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing;
     }
 
-    feature "shares" => Shares(SharesRoute) {
+    feature Shares(SharesRoute) {
         /// Makes a share link: a snapshot that nothing changes. Only this answer shows its token. A user has at most 100.
-        Post "/api/threads/{}/shares" => Share(id), Needs(Write), json::<wire::protocol::NewShare>();
+        Post "/api/threads/{}/shares" => Share(id), Needs(Write), json::<NewShare>();
         /// Lists the user's share links, newest first: those of a thread, or all.
         Get "/api/shares" => Shares, Needs(Read), Nothing;
         /// Revokes a share link. Its snapshot is deleted at once.
@@ -326,7 +324,7 @@ routes! {
         Get "/shared/{}" => SharedPage(token), Open, Nothing;
     }
 
-    feature "workflows" => Workflows(WorkflowsRoute) {
+    feature Workflows(WorkflowsRoute) {
         /// Lists the user's workflows, by id, then the built-in ones that none of them replaces.
         Get "/api/workflows" => Workflows, Needs(Read), Nothing;
         /// Returns a workflow with its definition: the user's own, or else the built-in one of this id.
@@ -335,16 +333,16 @@ routes! {
         /// the one with which it began. The definition that is the newest version already makes no other. A user has at
         /// most 100 workflows.
         Put "/api/workflows/{}" => PutWorkflow(workflow), Needs(Write),
-            json_of::<wire::protocol::WorkflowDefinition>(wire::protocol::MAX_DEFINITION_BYTES);
+            json_of::<WorkflowDefinition>(MAX_DEFINITION_BYTES);
         /// Deletes a workflow. Its sessions go on. A built-in one of the same id is there again.
         Delete "/api/workflows/{}" => DeleteWorkflow(workflow), Needs(Write), Nothing;
         /// Starts a session that the client carries out, step by step, in a thread of its own. The answer has the first
         /// step and the token that ends it.
-        Post "/api/workflows/{}/sessions" => StartSession(workflow), Needs(Write), json::<wire::protocol::NewSession>();
+        Post "/api/workflows/{}/sessions" => StartSession(workflow), Needs(Write), json::<NewSession>();
         /// Ends the step at which a session stands, with its token, and answers with the next one. The same request again
         /// gets the same answer. After three tokens in a row that are not the step's the session has failed.
         Post "/api/workflows/{}/sessions/{}/continue" => ContinueSession(workflow, session), Needs(Write),
-            json::<wire::protocol::ContinueSession>();
+            json::<ContinueSession>();
         /// Ends the session that is open in a thread: it has failed, and the thread is an ordinary one again.
         Delete "/api/threads/{}/workflow-session" => EndSession(id), Needs(Write), Nothing;
     }

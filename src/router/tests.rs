@@ -102,19 +102,12 @@ fn every_route_is_found_by_its_method_and_path() {
     ];
     let table = [
         table,
-        #[cfg(feature = "files")]
         of_files(),
-        #[cfg(feature = "projects")]
         of_projects(),
-        #[cfg(feature = "instructions")]
         of_instructions(),
-        #[cfg(feature = "records")]
         of_records(),
-        #[cfg(feature = "shares")]
         of_shares(),
-        #[cfg(feature = "knowledge")]
         of_knowledge(),
-        #[cfg(feature = "workflows")]
         of_workflows(),
     ];
     let mut found = BTreeSet::new();
@@ -147,7 +140,6 @@ fn the_worker_answers_each_path_of_the_table_before_the_page_does() {
     }
 }
 
-#[cfg(feature = "files")]
 fn of_files() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::FilesRoute as R;
     let (id, workspace) = ("t", "shared");
@@ -168,7 +160,6 @@ fn of_files() -> Vec<(&'static str, &'static str, Route<'static>)> {
     of_files.map(|(method, path, route)| (method, path, Route::Files(route))).into()
 }
 
-#[cfg(feature = "projects")]
 fn of_projects() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::ProjectsRoute as R;
     let of_projects = [
@@ -186,7 +177,6 @@ fn of_projects() -> Vec<(&'static str, &'static str, Route<'static>)> {
     of_projects.map(|(method, path, route)| (method, path, Route::Projects(route))).into()
 }
 
-#[cfg(feature = "instructions")]
 fn of_instructions() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::InstructionsRoute as R;
     let of_instructions = [
@@ -198,7 +188,6 @@ fn of_instructions() -> Vec<(&'static str, &'static str, Route<'static>)> {
     of_instructions.map(|(method, path, route)| (method, path, Route::Instructions(route))).into()
 }
 
-#[cfg(feature = "records")]
 fn of_records() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::RecordsRoute as R;
     let of_records = [
@@ -208,7 +197,6 @@ fn of_records() -> Vec<(&'static str, &'static str, Route<'static>)> {
     of_records.map(|(method, path, route)| (method, path, Route::Records(route))).into()
 }
 
-#[cfg(feature = "shares")]
 fn of_shares() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::SharesRoute as R;
     let of_shares = [
@@ -221,7 +209,6 @@ fn of_shares() -> Vec<(&'static str, &'static str, Route<'static>)> {
     of_shares.map(|(method, path, route)| (method, path, Route::Shares(route))).into()
 }
 
-#[cfg(feature = "knowledge")]
 fn of_knowledge() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::KnowledgeRoute as R;
     let (collection, document) = ("c", "d");
@@ -241,7 +228,6 @@ fn of_knowledge() -> Vec<(&'static str, &'static str, Route<'static>)> {
     of_knowledge.map(|(method, path, route)| (method, path, Route::Knowledge(route))).into()
 }
 
-#[cfg(feature = "workflows")]
 fn of_workflows() -> Vec<(&'static str, &'static str, Route<'static>)> {
     use super::WorkflowsRoute as R;
     let (workflow, session) = ("w", "s");
@@ -269,7 +255,6 @@ fn a_known_path_with_another_method_names_those_it_has() {
         ("PUT", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("POST", "/api/threads/x", "GET, HEAD, PATCH, DELETE, OPTIONS"),
         ("GET", "/api/threads/x/cancel", "POST, OPTIONS"),
-        #[cfg(feature = "files")]
         ("POST", "/api/threads/x/files/a/b", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("get", "/api/health", "GET, HEAD, OPTIONS"),
         ("", "/api/health", "GET, HEAD, OPTIONS"),
@@ -333,9 +318,7 @@ fn only_these_routes_need_no_credential() {
         "ProtectedMcp",
         "Erasure",
         // So is the token of a share link.
-        #[cfg(feature = "shares")]
         "Shared",
-        #[cfg(feature = "shares")]
         "SharedPage",
     ];
     assert_eq!(open, expected);

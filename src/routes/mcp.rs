@@ -108,7 +108,7 @@ fn complete(request: &Request, members: &[u8]) -> Answer {
     result(request, &mcp::complete(request.is_modern(), members))
 }
 
-/// Whether this build has the tool, and the credential the scope that it needs.
+/// Whether the credential has the scope that the tool needs.
 fn is_offered(caller: &Caller, name: &str) -> bool {
     match name {
         CHAT => caller.has(Scope::Write),

@@ -9,16 +9,13 @@ mod chat;
 mod credentials;
 mod damper;
 mod fetched;
-#[cfg(feature = "files")]
 mod files;
 pub mod foreign;
 mod health;
-#[cfg(feature = "instructions")]
 mod instructions;
 mod job;
 mod jwks;
 mod keys;
-#[cfg(feature = "knowledge")]
 mod knowledge;
 pub mod mcp;
 mod models;
@@ -26,24 +23,18 @@ mod object;
 mod oidc;
 pub mod openai;
 mod openapi;
-#[cfg(feature = "projects")]
 mod projects;
-#[cfg(feature = "records")]
 mod records;
 mod retention;
 mod session;
 mod sessions;
-#[cfg(feature = "shares")]
 mod shares;
 mod threads;
-#[cfg(any(feature = "files", feature = "knowledge", feature = "shares"))]
 mod uploads;
 mod usage;
-#[cfg(feature = "workflows")]
 mod workflows;
 
 use std::future::ready;
-#[cfg(any(feature = "files", feature = "knowledge"))]
 use std::mem::take;
 
 use engine::hooks;
@@ -68,7 +59,6 @@ const DRIVES: u32 = 20;
 /// Carries on the work that no request waits for: the erasures of users, then the retention with what is left of the
 /// requests.
 pub async fn carry_on(env: &Env) {
-    #[cfg(feature = "shares")]
     if let Err(error) = shares::expire(env).await {
         console_error!("deleting share links whose time is over: {error}");
     }
@@ -230,19 +220,12 @@ fn answering<'a>(
         Route::Keys => keys::list(call, caller.verified()?).boxed_local(),
         Route::MintKey => keys::mint(call, caller.verified()?, body).boxed_local(),
         Route::RevokeKey { prefix } => keys::revoke(call, caller.verified()?, prefix).boxed_local(),
-        #[cfg(feature = "files")]
         Route::Files(route) => files::answer(call, caller.owner()?, route, take(body)).boxed_local(),
-        #[cfg(feature = "projects")]
         Route::Projects(route) => projects::answer(call, caller.owner()?, route, body).boxed_local(),
-        #[cfg(feature = "instructions")]
         Route::Instructions(route) => instructions::answer(call, caller.owner()?, route, body).boxed_local(),
-        #[cfg(feature = "records")]
         Route::Records(route) => records::answer(call, caller.owner()?, route).boxed_local(),
-        #[cfg(feature = "shares")]
         Route::Shares(route) => shares::answer(call, caller, route, body).boxed_local(),
-        #[cfg(feature = "knowledge")]
         Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
-        #[cfg(feature = "workflows")]
         Route::Workflows(route) => workflows::answer(call, caller.owner()?, route, body).boxed_local(),
     })
 }

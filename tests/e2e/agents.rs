@@ -2,7 +2,6 @@
 //! routes. Issue 20, items 2 and 4.
 
 mod listed;
-#[cfg(feature = "web")]
 mod websearch;
 
 use espalier_test_support::case::first;

@@ -152,7 +152,6 @@ async fn a_deletion_leaves_an_entry_that_has_no_name() {
 }
 
 // A tool of our MCP server is a request to a route, with the entries of that route.
-#[cfg(all(feature = "files", feature = "knowledge"))]
 #[tokio::test]
 async fn a_deletion_over_mcp_leaves_an_entry_too() {
     let user = new_id();

@@ -20,28 +20,21 @@ mod chat_budget;
 mod chat_direct;
 mod chat_with_subtasks;
 mod clients;
-#[cfg(feature = "knowledge")]
 mod collections;
 mod continued;
 mod demo;
 mod durability;
-#[cfg(feature = "knowledge")]
 mod embeddings;
 mod endless_providers;
-#[cfg(feature = "files")]
 mod files;
 mod headers;
-#[cfg(feature = "mcp")]
 mod hooks;
 mod hostile;
 mod instructions;
 mod isolation;
 mod keys;
-#[cfg(feature = "knowledge")]
 mod long_term_memory;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "mcp")]
 mod mcp_server;
 mod memory;
 mod models;
@@ -51,11 +44,9 @@ mod openai;
 mod parked;
 mod pins;
 mod plans;
-#[cfg(feature = "projects")]
 mod projects;
 mod queue;
 mod quotas;
-#[cfg(feature = "records")]
 mod records;
 mod retention;
 mod session_list;
@@ -73,8 +64,6 @@ mod turns;
 mod upgrades;
 mod versions;
 mod visitors;
-#[cfg(feature = "web")]
 mod web_tools;
 mod wires;
-#[cfg(feature = "workflows")]
 mod workflows;

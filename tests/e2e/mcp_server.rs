@@ -147,7 +147,6 @@ async fn both_libraries_find_the_tools_and_chat() {
 }
 
 // Long: a step for each tool.
-#[cfg(all(feature = "files", feature = "knowledge", feature = "workflows"))]
 #[tokio::test]
 async fn files_memories_collections_and_workflows_are_tools() {
     for (era, _) in ERAS {

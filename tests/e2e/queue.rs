@@ -307,7 +307,6 @@ async fn messages_wait_for_a_parked_turn() {
 }
 
 // The collection is there when the message comes, and gone when its turn starts.
-#[cfg(feature = "knowledge")]
 #[tokio::test]
 async fn a_refusal_at_the_start_is_told_and_the_message_stays() {
     let case = Case::new().await;

@@ -175,7 +175,6 @@ async fn a_visitor_has_a_row_from_the_first_turn_on() {
 }
 
 // The retention finds a visitor's files by the row of their session, so each way of writing one leaves the row.
-#[cfg(feature = "files")]
 #[tokio::test]
 async fn a_file_over_mcp_gives_a_visitor_a_row() {
     let visitor = Client::anonymous_at(&env("ESPALIER_URL")).await.with("user-agent", FIREFOX);

@@ -18,24 +18,19 @@ use wire::protocol::ContextKind;
 
 /// All resources. The fake web answers every request with `[]`, which no search service sends.
 pub fn everything() -> Resources {
-    #[cfg(feature = "web")]
     let web = web::testing::FakeWeb::new(|_| Some(web::testing::Answer::page("text/plain", "[]")));
     Resources {
-        #[cfg(feature = "files")]
         files: Some(Rc::new(files::in_memory::InMemory::default())),
-        #[cfg(feature = "web")]
         web: Some(web::WebPorts {
             http: web.clone(),
             charsets: web.clone(),
             browser: Some(web),
             config: web::testing::everything(),
         }),
-        #[cfg(feature = "knowledge")]
         knowledge: knowledge::Knowledge {
             memories: Some(Rc::new(knowledge::memories::in_memory::InMemory::default())),
             searchable: Some(knowledge::collections::tests::searchable(&Rc::default())),
         },
-        #[cfg(feature = "projects")]
         projects: Some(Rc::new(projects::in_memory::InMemory::default())),
     }
 }
@@ -67,11 +62,7 @@ fn current_time_is_rfc_3339_in_utc() {
 #[test]
 fn types_accept_all_arguments_that_the_schemas_allow() {
     // Some arguments of the project tools are lists of objects; `arguments_tests` has calls of them.
-    let standard = Standard::new(&Resources {
-        #[cfg(feature = "projects")]
-        projects: None,
-        ..everything()
-    });
+    let standard = Standard::new(&Resources { projects: None, ..everything() });
     let registered = standard.all().iter().map(|tool| tool.spec().clone());
     let specs: Vec<ToolSpec> = declarations().into_iter().chain(registered).collect();
     let accepts = |name: &str, arguments: &Value| -> bool {
@@ -137,27 +128,21 @@ const OF_EVERY_DEPLOYMENT: &[Offered] = &[
 ];
 
 /// The tools that come with all resources, in their order.
-const OF_FEATURES: &[&[Offered]] = &[
+const OF_FEATURES: &[Offered] = &[
     // N-090: reading files has the same class as writing, so both depend on one permission.
-    #[cfg(feature = "files")]
-    &[
-        ("read_file", PermissionClass::WorkspaceWrite, false),
-        ("write_file", PermissionClass::WorkspaceWrite, true),
-        ("edit_file", PermissionClass::WorkspaceWrite, true),
-        ("list_files", PermissionClass::WorkspaceWrite, false),
-        ("delete_file", PermissionClass::WorkspaceWrite, true),
-    ],
+    ("read_file", PermissionClass::WorkspaceWrite, false),
+    ("write_file", PermissionClass::WorkspaceWrite, true),
+    ("edit_file", PermissionClass::WorkspaceWrite, true),
+    ("list_files", PermissionClass::WorkspaceWrite, false),
+    ("delete_file", PermissionClass::WorkspaceWrite, true),
     // N-089
-    #[cfg(feature = "web")]
-    &[("fetch_page", PermissionClass::Network, false), ("web_search", PermissionClass::Network, false)],
+    ("fetch_page", PermissionClass::Network, false),
+    ("web_search", PermissionClass::Network, false),
     // N-156: only if the request asked for them.
-    #[cfg(feature = "knowledge")]
-    &[
-        ("remember", PermissionClass::Knowledge, true),
-        ("recall", PermissionClass::Knowledge, false),
-        ("forget", PermissionClass::Knowledge, true),
-        ("search_collection", PermissionClass::Knowledge, false),
-    ],
+    ("remember", PermissionClass::Knowledge, true),
+    ("recall", PermissionClass::Knowledge, false),
+    ("forget", PermissionClass::Knowledge, true),
+    ("search_collection", PermissionClass::Knowledge, false),
 ];
 
 // N-010 N-023 N-062 N-085 N-086 N-087 N-088 N-089 N-090 N-092 N-094 N-106 N-109 N-156
@@ -171,7 +156,7 @@ fn offered_tools_are_registered_and_allowed() {
     let names = |resources: &Resources, policy: &ToolPolicy| -> Vec<String> {
         offered(resources, policy).into_iter().map(|spec| spec.name).collect()
     };
-    let all = || OF_EVERY_DEPLOYMENT.iter().chain(OF_FEATURES.iter().copied().flatten());
+    let all = || OF_EVERY_DEPLOYMENT.iter().chain(OF_FEATURES);
     let expected = |may: &dyn Fn(PermissionClass) -> bool| -> Vec<&str> {
         all().filter(|(_, class, _)| may(*class)).map(|(name, ..)| *name).collect()
     };
@@ -197,7 +182,6 @@ fn offered_tools_are_registered_and_allowed() {
 }
 
 // `websearch` needs the tools that search and read. The operator's configuration may name each call of agents.
-#[cfg(feature = "web")]
 #[test]
 fn agents_search_with_the_tools_of_the_web() {
     let offered = |config| {
@@ -217,7 +201,6 @@ fn agents_search_with_the_tools_of_the_web() {
 }
 
 // N-106: without a search service there is no `web_search`.
-#[cfg(feature = "web")]
 #[test]
 fn a_search_needs_a_service() {
     let fake = web::testing::FakeWeb::new(|_| None);

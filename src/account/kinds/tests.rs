@@ -69,7 +69,6 @@ fn each_folder_of_r2_is_a_users() {
         .collect();
     let there = FOLDERS.into_iter().chain([VERSIONS]).map(str::to_owned).collect();
     assert_eq!(known, there);
-    #[cfg(feature = "files")]
     assert_eq!(features::files::history::folder(""), VERSIONS);
 }
 

@@ -5,6 +5,9 @@
 use std::collections::BTreeMap;
 
 use bindings::d1::{batch, database, number, rows, text};
+use features::knowledge::KnowledgeError;
+use features::knowledge::store::collections::D1Collections;
+use features::knowledge::store::deletion::REMOVALS;
 use platform::storage::outgoing::first_id;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -225,21 +228,12 @@ impl Erasing for Stored<'_> {
         Ok(was_there)
     }
 
-    #[cfg(feature = "knowledge")]
     async fn vectors(&mut self, after: &str) -> Result<Deleted> {
-        use features::knowledge::KnowledgeError;
-        use features::knowledge::store::collections::D1Collections;
-        use features::knowledge::store::deletion::REMOVALS;
         self.requests += 1 + REMOVALS;
         let collections = D1Collections::new(self.env, self.owner);
         let next = collections.erase_vectors(after).await;
         let next = next.map_err(|KnowledgeError(error)| worker::Error::RustError(error))?;
         Ok(Deleted { count: 0, next })
-    }
-
-    #[cfg(not(feature = "knowledge"))]
-    async fn vectors(&mut self, _: &str) -> Result<Deleted> {
-        Ok(Deleted::default())
     }
 
     async fn files(&mut self, prefix: &str) -> Result<Deleted> {

@@ -1,57 +1,23 @@
 //! The features on the platform: one file each, with the feature's stores, its ways out, and its part in the start of
-//! a turn. The cargo feature of the same name compiles it; `absent` stands in where the rest asks a feature that this
-//! build leaves out.
+//! a turn.
 
-mod absent;
-#[cfg(feature = "files")]
 pub mod files;
-#[cfg(feature = "instructions")]
 pub mod instructions;
-#[cfg(feature = "knowledge")]
 pub mod knowledge;
-#[cfg(feature = "mcp")]
 mod mcp;
-#[cfg(feature = "projects")]
 mod projects;
-#[cfg(feature = "records")]
 pub mod records;
-#[cfg(feature = "shares")]
 mod shares;
-#[cfg(feature = "telemetry")]
 pub mod telemetry;
-#[cfg(feature = "titles")]
 pub mod titles;
-#[cfg(feature = "web")]
 pub mod web;
-#[cfg(feature = "workflows")]
 pub mod workflows;
 
-#[cfg(not(feature = "files"))]
-pub use absent::files;
-#[cfg(not(feature = "instructions"))]
-pub use absent::instructions;
-#[cfg(not(feature = "knowledge"))]
-pub use absent::knowledge;
-#[cfg(not(feature = "mcp"))]
-pub use absent::mcp::Offered;
-#[cfg(not(feature = "records"))]
-pub use absent::records;
-#[cfg(not(feature = "telemetry"))]
-pub use absent::telemetry;
-#[cfg(not(feature = "titles"))]
-pub use absent::titles;
-#[cfg(not(feature = "web"))]
-pub use absent::web;
-#[cfg(not(feature = "workflows"))]
-pub use absent::workflows;
-#[cfg(feature = "mcp")]
 pub use mcp::Offered;
 
 use std::rc::Rc;
 
-#[cfg(any(feature = "instructions", feature = "knowledge"))]
 use futures::future::{Either, select};
-#[cfg(any(feature = "instructions", feature = "knowledge"))]
 use futures::pin_mut;
 
 use engine::journal::TurnEnd;
@@ -67,16 +33,7 @@ use super::thread::Thread;
 /// Adds what a feature's tools need in a turn of this thread, by its policy.
 type Provide = fn(&mut Resources, &Thread, &Owner, &str, &ToolPolicy) -> Result<(), ApiError>;
 
-const FEATURES: &[Provide] = &[
-    #[cfg(feature = "files")]
-    files::provide,
-    #[cfg(feature = "web")]
-    web::provide,
-    #[cfg(feature = "knowledge")]
-    knowledge::provide,
-    #[cfg(feature = "projects")]
-    projects::provide,
-];
+const FEATURES: [Provide; 4] = [files::provide, web::provide, knowledge::provide, projects::provide];
 
 /// The resources of a turn's tools.
 pub fn resources(
@@ -127,10 +84,8 @@ impl Retrieved {
 }
 
 /// How long a turn waits for each look into D1, in milliseconds.
-#[cfg(any(feature = "instructions", feature = "knowledge"))]
 const PATIENCE_MS: u64 = 1_000;
 
-#[cfg(any(feature = "instructions", feature = "knowledge"))]
 impl Thread {
     /// Awaits a look, as long as a turn can wait for it.
     pub async fn within_patience<T>(

@@ -27,7 +27,7 @@ pub mod agents;
 pub mod export;
 #[cfg(target_arch = "wasm32")]
 pub mod index;
-#[cfg(all(target_arch = "wasm32", feature = "instructions"))]
+#[cfg(target_arch = "wasm32")]
 pub mod instructions;
 #[cfg(target_arch = "wasm32")]
 pub mod log;
@@ -53,7 +53,7 @@ pub mod tell;
 pub mod thread;
 #[cfg(target_arch = "wasm32")]
 pub mod timers;
-#[cfg(all(target_arch = "wasm32", feature = "titles"))]
+#[cfg(target_arch = "wasm32")]
 pub mod titles;
 #[cfg(target_arch = "wasm32")]
 pub mod trim;
