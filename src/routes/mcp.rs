@@ -27,7 +27,7 @@ pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, 
         Err(refusal) => return Ok(json(refusal.status, refusal.body)),
     };
     #[cfg(feature = "fixtures")]
-    {
+    if fixtures::are_on(call) {
         if let Some(arguments) = fixtures::as_chat(&request) {
             return turns::converse(call, caller.owner()?, &request, &arguments).await;
         }

@@ -99,7 +99,7 @@ async fn a_person_grants_the_budget_once_more_at_any_depth() {
             "1/call:1 call:4",
             "1/call:1 may it tool_calls? limit=4 observed=5 raised_to=8 left=3",
             "agent_state project_audit waiting_on_user",
-            r#"1/call:1 approve {"llm_calls":120,"subtasks":64,"tool_calls":8,"wall_clock_ms":40000}"#,
+            r#"1/call:1 approve {"llm_calls":120,"subtasks":64,"tool_calls":8,"wall_clock_ms":120000}"#,
             "1/call:1 call:5",
             r#"call:1 end run_subtask "Counted.""#,
             &cost_line(5, 5, 1),
@@ -146,7 +146,7 @@ async fn a_question_that_nobody_answers_ends_the_turn() {
         told,
         [
             "may it llm_calls? limit=8 observed=9 raised_to=16 left=3",
-            r#"expired {"llm_calls":8,"subtasks":32,"tool_calls":200,"wall_clock_ms":20000}"#,
+            r#"expired {"llm_calls":8,"subtasks":32,"tool_calls":200,"wall_clock_ms":60000}"#,
             "budget_exceeded llm_calls limit=8 observed=9",
             "error budget_exceeded retryable=false",
             "done message:2 budget",

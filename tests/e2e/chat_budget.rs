@@ -5,7 +5,7 @@
 
 use espalier_test_support::case::first;
 use espalier_test_support::{
-    Case, Event, Outcome, Step, call, calls, cost_line, deltas, json, level, story, text, tree,
+    Case, Event, Outcome, Step, Value, call, calls, cost_line, deltas, json, level, story, text, tree,
 };
 
 /// The last events of a turn, from the limit on.
@@ -179,16 +179,21 @@ async fn the_calls_of_a_batch_that_fit_run() {
     assert!(case.requests("child-32").await.requests.is_empty());
 }
 
+/// A message in the context whose turns have 10 s at this instance.
+fn short(case: &Case, message: &str) -> Value {
+    json!({ "content": case.said(message, ""), "chat_context": { "kind": "project_create" } })
+}
+
 // N-144 N-148 N-195 N-197: the clock ends a provider that has fallen silent, and its connection with it.
 #[tokio::test]
 async fn the_wall_clock_ends_a_silent_provider() {
     let case = Case::new().await;
     case.script("", [time(), deltas(["Once ", "upon "]).hanging()]).await;
-    let events = case.chat("Tell me a story").await;
+    let events = case.chat_with(&short(&case, "Tell me a story")).await;
     assert_eq!(
         last_words(&events),
         [
-            "budget_exceeded wall_clock limit=20000",
+            "budget_exceeded wall_clock limit=10000",
             "error budget_exceeded retryable=false",
             // A model call that was cut off was made, and its cost is unknown.
             "cost_summary llm=2 tools=1 subtasks=0 in=10 cached=0 out=5 usd=null; \
@@ -207,8 +212,8 @@ async fn the_wall_clock_ends_a_silent_subtask() {
     case.script("", [calls([case.subtask("Slow", "a"), case.subtask("Quick", "b")]).saying("Both:")]).await;
     case.script("a", [text("I am").hanging()]).await;
     case.script("b", [text("ready")]).await;
-    let events = case.chat("Both").await;
-    assert_eq!(last_words(&events)[0], "budget_exceeded wall_clock limit=20000");
+    let events = case.chat_with(&short(&case, "Both")).await;
+    assert_eq!(last_words(&events)[0], "budget_exceeded wall_clock limit=10000");
     case.llm.wait_for(&case.marker("a"), 1, Outcome::Aborted).await;
     let ends = tree::ends(&events, "run_subtask");
     assert_eq!((ends[0].text("result"), ends[0].data["is_error"] == true), ("ready", false));

@@ -142,7 +142,7 @@ async fn a_provider_that_asks_for_a_pause_gets_it_and_one_that_asks_for_too_much
     assert_eq!(row["retries"], 1);
     assert!(row["first_byte_ms"].as_u64() >= Some(1_000), "{row}");
 
-    // The turn has 20 s, so that a minute would be too long.
+    // The turn has a minute, so that another one would be too long.
     let (case, events) = play("primary", status(429).with_header("retry-after-ms", "60000")).await;
     assert_eq!(first(&events, "error").text("code"), "provider_rate_limited");
     assert_eq!(case.requests("").await.requests.len(), 1);

@@ -2,9 +2,10 @@
 // comes back in the binding's form: a stream of bytes or a thrown error. Embeddings and conversions are made here.
 // Vectorize is a map that compares by cosine, as the binding does, but at once.
 
-import Worker, { ThreadObject as Thread } from "../../build/index.js";
+// The name stands for the Worker under test: an alias of the configuration that the harness writes.
+import Worker, { ThreadObject as Thread } from "espalier";
 
-export * from "../../build/index.js";
+export * from "espalier";
 
 // Each row is a direction: its words have the same meaning.
 const MEANINGS = [

@@ -339,7 +339,7 @@ fn parts_with(
     let resources = adapters::resources(thread, owner, thread_id, policy)?;
     let tools: Rc<dyn Tools> = Rc::new(Standard::new(&resources));
     #[cfg(feature = "faults")]
-    let tools = super::faults::with_recorders(tools.as_ref(), &thread.env);
+    let tools = super::faults::with_recorders(tools, &thread.env);
     Ok((Parts { model, tools: offered.with(tools) }, configuration))
 }
 

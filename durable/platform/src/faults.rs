@@ -1,5 +1,5 @@
-//! Faults on command, for `make faults` alone. The module exists only with the feature `faults`, which no deployed
-//! build has: the harness refuses to run when the deployed Worker contains any part of it.
+//! Faults on command, for `make faults`. The module exists only with the feature `faults`, which no deployed build has
+//! (`make release` looks for it there). It does nothing unless the variable `FAULTS_URL` says where the harness listens.
 //!
 //! It has two tools whose side effects the harness records (one idempotent, one not), and a log that strikes. A message
 //! with `[[faults:KIND@N]]` stops its first run for good right after the run's Nth commit. The log tells the harness of
@@ -72,11 +72,12 @@ fn edit_prompts() {
 
 /// The ports with a log that can be struck.
 pub fn struck(ports: Ports, state: &State, env: &Env) -> Ports {
+    let Some(url) = url(env) else { return ports };
     edit_prompts();
     let log = Struck {
         inner: ports.log,
         object: AsRef::<JsValue>::as_ref(state.as_raw()).clone(),
-        url: url(env),
+        url,
         turn_id: RefCell::default(),
         when: Cell::new(None),
         commits: Cell::new(0),
@@ -85,8 +86,9 @@ pub fn struck(ports: Ports, state: &State, env: &Env) -> Ports {
     Ports { log: Rc::new(log), ..ports }
 }
 
-fn url(env: &Env) -> String {
-    env.var(URL).map(|url| url.to_string()).unwrap_or_default()
+/// Where the harness listens; none where nobody asked for faults.
+fn url(env: &Env) -> Option<String> {
+    env.var(URL).ok().map(|url| url.to_string())
 }
 
 /// The commit at which the fault strikes.
@@ -182,8 +184,8 @@ impl Struck {
 
 /// Every rebuilding of a turn calls this. A message with `[[faults:spin]]` makes the rebuilding spin without end, until
 /// the platform ends it for its time.
-pub fn at_rebuild(spec: &TurnSpec) {
-    while spec.content.text().contains("[[faults:spin]]") {
+pub fn at_rebuild(spec: &TurnSpec, env: &Env) {
+    while url(env).is_some() && spec.content.text().contains("[[faults:spin]]") {
         std::hint::spin_loop();
     }
 }
@@ -206,8 +208,9 @@ fn read(content: &str) -> Option<(Fault, At)> {
 }
 
 /// The tools of the deployment and those whose side effects are recorded.
-pub fn with_recorders(tools: &dyn Tools, env: &Env) -> Rc<dyn Tools> {
-    let recorder = |name, idempotent| Rc::new(Recorder { spec: spec(name, idempotent), url: url(env) });
+pub fn with_recorders(tools: Rc<dyn Tools>, env: &Env) -> Rc<dyn Tools> {
+    let Some(url) = url(env) else { return tools };
+    let recorder = |name, idempotent| Rc::new(Recorder { spec: spec(name, idempotent), url: url.clone() });
     let mut all = tools.all().to_vec();
     all.push(recorder("record_again", true));
     all.push(recorder("record_once", false));

@@ -255,7 +255,7 @@ impl Thread {
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;
         let about = About::new(thread, turn, &spec.context_type);
         #[cfg(feature = "faults")]
-        super::faults::at_rebuild(spec);
+        super::faults::at_rebuild(spec, &self.env);
         let path = self.store.tree()?.path(turn.seq_first);
         let history = self.frozen_history(&path, spec)?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;

@@ -1,5 +1,5 @@
 //! The tools, prompts and resources that the protocol's own tests of servers ask for (`tests/conformance`). Only a build
-//! with the feature `fixtures` has them, and no such build is deployed. They go the way of our own tools up to here, so
+//! with the feature `fixtures` has them, where the variable `FIXTURES` is set, and no such build is deployed. They go the way of our own tools up to here, so
 //! the tests judge our headers, errors, results and signed states.
 
 use dialects::mcp::{self, Request};
@@ -16,6 +16,11 @@ const FIXTURES: &str = include_str!("../../../tests/conformance/fixtures.json");
 const OWN: [&str; 6] = ["chats", "needs", "progress", "result", "rounds", "signed"];
 /// A tool that works for so many seconds or more does not end before it is stopped.
 const ENDLESS_S: u64 = 10;
+
+/// Whether the variable `FIXTURES` is set.
+pub fn are_on(call: &Call) -> bool {
+    call.env.var("FIXTURES").is_ok()
+}
 
 /// The arguments of the `chat` that a fixture is: a turn of ours, whose model plays a script of the tests. So the protocol's
 /// tests of tasks judge our own tasks.

@@ -20,8 +20,11 @@ async function findings(page) {
 
 const SIZES = { wide: { width: 1280, height: 860 }, tablet: { width: 820, height: 1180 }, phone: { width: 360, height: 740 } };
 
-/** The looks of a view: its name, and the options of a visit. No colour of a text depends on the size, so one size is dark too. */
-export const LOOKS = [["light", "wide"], ["light", "tablet"], ["light", "phone"], ["dark", "wide"]].map(([colorScheme, size]) => ({
+/** No colour of a text depends on the size, and no size on the colours: two looks have all of both but the tablet. */
+const TWO = [["light", "wide"], ["dark", "phone"]];
+const ALL = [...TWO, ["light", "tablet"], ["light", "phone"], ["dark", "wide"]];
+/** The looks of a view: its name, and the options of a visit. LOOKS=all has each of them, in `make nightly`. */
+export const LOOKS = (process.env.LOOKS === "all" ? ALL : TWO).map(([colorScheme, size]) => ({
   how: `${colorScheme}, ${size}`,
   options: { colorScheme, viewport: SIZES[size], reducedMotion: "reduce" },
 }));

@@ -2,6 +2,16 @@
 
 import { assert, assertEqual, byId, check, env, fakeLlm, quiet, send, settled, shot, visit } from "../harness.mjs";
 
+const CHAT = "**/api/chat";
+
+/** Sends messages in the context whose turns have 10 s at this instance. */
+function withLittleTime(page) {
+  return page.route(CHAT, (route) => {
+    const body = { ...route.request().postDataJSON(), chat_context: { kind: "project_create" } };
+    return route.continue({ postData: JSON.stringify(body) });
+  });
+}
+
 export async function budget(browser) {
   const llm = fakeLlm();
   await llm.script("", [
@@ -37,10 +47,12 @@ export async function budget(browser) {
   const long = fakeLlm();
   await long.script("", [{ text: "I need more time", hang: true }]);
   await check("a turn that ran out of time names its limit, live and after a reload", async () => {
+    await withLittleTime(page);
     await send(page, long.says("Take your time"));
     const notice = page.locator('[data-testid="turn-error"][data-code="budget_exceeded"]').last();
     await notice.filter({ hasText: /reached its limit of .* running time/ }).waitFor();
     await settled(page);
+    await page.unroute(CHAT);
     assertEqual(await notice.getAttribute("data-tone"), "warning", "its tone");
     await page.reload();
     await notice.waitFor();

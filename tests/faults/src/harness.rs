@@ -1,6 +1,7 @@
 //! One run: a runtime, its world and its clients.
 
 mod on_hold;
+mod panics;
 mod queued;
 mod versions;
 

@@ -1,5 +1,5 @@
 //! Random turns with agents: who makes whom, who hears whom, limits, failures, kills and stops. `invariants` holds the rules
-//! that each turn must keep. `ESPALIER_TURNS` sets the number of turns, as for all random turns.
+//! that each turn must keep.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -8,6 +8,7 @@ use super::*;
 use crate::journal::{MAX_AGENTS, TurnStop};
 use crate::profiles::Limits;
 use crate::turn::tests::faults::view;
+use crate::turn::tests::random_turns;
 use wire::model::ModelErrorKind;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
@@ -136,8 +137,7 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
 }
 
 fn config() -> ProptestConfig {
-    let turns = std::env::var("ESPALIER_TURNS").map_or(20_000, |turns| turns.parse().unwrap());
-    ProptestConfig { cases: turns / 10, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: random_turns() / 10, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Each agent has one maker that is there, names are unique, and nobody's people are gone.

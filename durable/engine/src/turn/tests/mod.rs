@@ -21,6 +21,11 @@ mod stops;
 mod summaries;
 mod writes;
 
+/// The number of random turns: those of `make test`, or ESPALIER_TURNS. `make nightly` plays a million.
+pub(crate) fn random_turns() -> u32 {
+    std::env::var("ESPALIER_TURNS").map_or(2_000, |turns| turns.parse().unwrap())
+}
+
 #[test]
 fn the_example_steps_a_level_to_its_end() {
     let expected = [

@@ -1,8 +1,7 @@
 //! Random turns: trees of any shape, delays, failures, limits, stops and kills. `invariants` holds the rules
 //! that every turn must keep.
 //!
-//! `ESPALIER_TURNS` sets the number of turns (20 000 by default, `make fuzz` plays a million). A failure
-//! prints the smallest turn that still fails.
+//! `random_turns` says how many. A failure prints the smallest turn that still fails.
 
 use std::rc::Rc;
 
@@ -10,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::forms;
+use super::random_turns;
 use super::summaries::behind;
 use crate::journal::{Answer, Fact, TurnStop};
 use crate::profiles::{Grant, Limits, OnLimit, Price};
@@ -353,8 +353,7 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
 }
 
 fn config() -> ProptestConfig {
-    let turns = std::env::var("ESPALIER_TURNS").map_or(20_000, |turns| turns.parse().unwrap());
-    ProptestConfig { cases: turns / 2, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: random_turns() / 2, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {

@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::journal::{Answer, TurnStop};
 use crate::turn::tests::faults::view;
+use crate::turn::tests::random_turns;
 use wire::model::ModelErrorKind;
 use wire::protocol::{Awaited, Event, Stuck};
 
@@ -152,8 +153,7 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
 }
 
 fn config() -> ProptestConfig {
-    let turns = std::env::var("ESPALIER_TURNS").map_or(20_000, |turns| turns.parse().unwrap());
-    ProptestConfig { cases: turns / 10, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig { cases: random_turns() / 10, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// Revisions come one after the other, no step is skipped, and each has notes of its length.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::browser;
+use crate::instance::World;
 
 /// The files that `wrangler.toml` names by relative paths.
 const PATHS: [&str; 6] =
@@ -14,13 +15,16 @@ const BUCKET: &str = "[[r2_buckets]]\nbinding = \"WORKSPACE\"\nbucket_name = \"e
 
 /// Writes the configuration of an instance into this folder, and returns its path; none where it has the bindings of
 /// `wrangler.toml`.
-pub fn write(name: &str, root: &Path, state: &Path) -> Result<Option<PathBuf>, String> {
+pub fn write(name: &str, world: &World, state: &Path) -> Result<Option<PathBuf>, String> {
+    let root = &world.root;
     let own = read(&root.join("wrangler.toml"))?;
     let text = match name {
         "main" => {
             browser::install(root, &browser::cache(state))?;
             own + "\n[browser]\nbinding = \"BROWSER\"\n"
         }
+        // The name by which its script imports the Worker.
+        "ai" => own + &format!("\n[alias]\nespalier = \"{}\"\n", root.join(&world.worker).display()),
         "mcp" => {
             let (before, after) =
                 own.split_once(&format!("\n{BUCKET}")).ok_or("wrangler.toml has another bucket")?;

@@ -31,6 +31,8 @@ pub struct World {
     pub wrangler: Vec<String>,
     /// The root of the repository.
     pub root: PathBuf,
+    /// The Worker's file, from there.
+    pub worker: String,
     /// The folder for their data.
     pub state: PathBuf,
     /// The fake LLM.
@@ -53,8 +55,8 @@ pub struct Launch {
     /// Where it keeps its data.
     pub state: PathBuf,
     vars: Vec<String>,
-    /// The script that runs in place of the Worker itself.
-    script: Option<&'static str>,
+    /// The Worker, or a script around it.
+    script: String,
     /// Variables that must not stand in a command line, as lines of a file.
     secrets: String,
     // Bound until the last moment, so that no two instances get the same ports.
@@ -88,12 +90,7 @@ impl Launch {
     pub fn of(name: &str, world: &World) -> Result<Self, String> {
         let (name, url_variable, vars) = variables::of(name, world)?;
         let secrets = if name == "smoke" { variables::real_key() } else { String::new() };
-        let script = match name {
-            "ai" => Some("tests/workers_ai/worker.mjs"),
-            // The build with what the conformance tests of MCP ask for.
-            "fixtures" => Some("target/faults-worker/index.js"),
-            _ => None,
-        };
+        let script = if name == "ai" { "tests/workers_ai/worker.mjs" } else { &world.worker }.to_owned();
         let ports = [free_port()?, free_port()?];
         let url = format!("http://127.0.0.1:{}", port(&ports[0])?);
         Ok(Self { name, url_variable, url, state: world.state.join(name), vars, script, secrets, ports })
@@ -108,7 +105,7 @@ impl Launch {
         let errors = log.try_clone().map_err(|error| error.to_string())?;
 
         let mut keeper = Command::new("sh");
-        keeper.args(["-c", KEEPER, "keeper"]).args(&world.wrangler).arg("dev").args(script);
+        keeper.args(["-c", KEEPER, "keeper"]).args(&world.wrangler).arg("dev").arg(script);
         keeper.args(["--ip", "127.0.0.1"]);
         keeper.args(["--port", &port.to_string(), "--inspector-port", &inspector.to_string()]);
         keeper.arg("--persist-to").arg(&state).args(["--show-interactive-dev-session", "false"]);
@@ -119,7 +116,7 @@ impl Launch {
         for var in &vars {
             keeper.args(["--var", var]);
         }
-        if let Some(config) = configuration::write(name, &world.root, &state)? {
+        if let Some(config) = configuration::write(name, world, &state)? {
             keeper.arg("--config").arg(config);
         }
         environment(&mut keeper, world, &state);

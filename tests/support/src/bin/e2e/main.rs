@@ -9,21 +9,21 @@
 //!
 //! | instance | address in | |
 //! |---|---|---|
-//! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, 20 s wall clock, a browser |
+//! | `main` | `ESPALIER_URL` | anonymous users, the fake LLM, a turn of at most 60 s, a browser |
 //! | `closed` | `ESPALIER_CLOSED_URL` | the same without anonymous users, as in production, with issuers of tokens and identity providers, one of them real (`oidc-provider`) |
 //! | `visitors` | `ESPALIER_VISITORS_URL` | the same as `main` with quotas, with a collector of spans and without records, in the middle of a rotation of its session secret |
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize, and an R2 that can refuse (`tests/workers_ai`) |
 //! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`); no bucket |
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
-//! | `fixtures` | `ESPALIER_URL` | only when it is asked for: `main` as the build with the tools of MCP's conformance tests (`tests/conformance`) |
+//! | `fixtures` | `ESPALIER_URL` | only when it is asked for: `main` with the tools of MCP's conformance tests (`tests/conformance`), where the build has them |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
 //!
 //! The command also gets `ESPALIER_FAKE_LLM_URL`, `ESPALIER_FAKE_MCP_URL`, `ESPALIER_STATE_DIR` (where the main
 //! instance keeps its D1; `ESPALIER_BROKEN_STATE_DIR` and so on for the others), `ESPALIER_GROUP` (the process group of
 //! the main instance), `ESPALIER_ISSUER_KEYS` (the private keys of the issuers) and `ESPALIER_ADMIN_KEY` (of the tenant
-//! `e2e`). The harness exits with the command's code, or fails if an instance has written a secret. The Worker must
-//! have been built (`make build`): the instances do not build it. Runs in the root of the repository; logs go to
+//! `e2e`). The harness exits with the command's code, or fails if an instance has written a secret. `ESPALIER_WORKER`
+//! names the Worker's file (`build/index.js`). It must have been built: the instances do not build it. Runs in the root of the repository; logs go to
 //! `target/e2e/`, or to the folder `E2E_LOGS`: harnesses that run side by side need one each.
 
 mod browser;
@@ -131,6 +131,7 @@ async fn run(arguments: &Arguments, state: &Path, instances: &mut Vec<Instance>)
     let world = World {
         wrangler: arguments.wrangler.clone(),
         root,
+        worker: std::env::var("ESPALIER_WORKER").unwrap_or_else(|_| "build/index.js".to_owned()),
         state: state.to_owned(),
         llm: llm.url().to_owned(),
         mcp: mcp.url().to_owned(),

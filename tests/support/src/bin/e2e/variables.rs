@@ -32,7 +32,9 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             let steps = format!("WORKFLOW_SECRET:{}", canary::WORKFLOW_SECRET);
             // The page of an example comes from there (`tests/browser/suites/examples.mjs`).
             let pages = format!("ALLOWED_ORIGINS:{}", world.llm);
-            (name, "ESPALIER_URL", [vec![anonymous, session, steps, pages], provider(world)].concat())
+            let fixtures = (name == "fixtures").then(|| "FIXTURES:on".to_owned());
+            let own = [anonymous, session, steps, pages].into_iter().chain(fixtures);
+            (name, "ESPALIER_URL", own.chain(provider(world)).collect())
         }
         "closed" => {
             let issuers = identity::issuers(|name| world.issuer_url(name), &idp("fake"));
@@ -132,11 +134,11 @@ fn provider(world: &World) -> Vec<String> {
             r#""openai-responses:fake-5":{"reasoning":true}}"#,
         ]
         .concat(),
-        // Long enough for every test on a slow machine, short enough for the test that reaches it. The turns of two
-        // contexts ask at their limits. In one of them a few long messages fill a request, in the other the time to answer
-        // is short.
+        // Long enough for every test beside other suites on a slow machine. One context has a time that its tests reach. The
+        // turns of two others ask at their limits. In one of them a few long messages fill a request, in the other the time
+        // to answer is short.
         [
-            r#"LIMITS:{"wall_clock_ms":20000,"#,
+            r#"LIMITS:{"wall_clock_ms":60000,"project_create":{"wall_clock_ms":10000},"#,
             r#""project_audit":{"on_limit":"ask","tool_calls":4,"history_tokens":24000},"#,
             r#""task":{"on_limit":"ask","llm_calls":8,"approval_wait_ms":1500}}"#,
         ]
