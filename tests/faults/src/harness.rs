@@ -3,6 +3,7 @@
 mod on_hold;
 mod panics;
 mod queued;
+mod refusals;
 mod versions;
 
 use std::path::PathBuf;
@@ -13,8 +14,6 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep};
-
-use espalier_test_support::json;
 
 use crate::check::{self, Objects, Recorded};
 use crate::client::{Clients, Order, Reader, Seen};
@@ -175,24 +174,6 @@ impl Harness {
         Ok(())
     }
 
-    /// Requests that replace a message which is not there, each in a new thread. They must leave nothing in the quotas.
-    pub async fn refusals(&mut self) -> Result<(), String> {
-        let user = self.clients.user().await;
-        for _ in 0..10 {
-            self.numbers += 1;
-            let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
-            let body =
-                json!({ "thread_id": thread_id, "content": "Hello", "replaces_message_id": thread_id });
-            let reply = user.send("POST", "/api/chat", &[], &body).await;
-            let status = reply.map(|reply| reply.status);
-            if status != Some(400) {
-                self.world.ledger.violation(format!("a bad request was answered with {status:?}"));
-            }
-            self.refused.push(thread_id);
-        }
-        Ok(())
-    }
-
     fn reached(&self, quota: &Quota, killed: u32) -> bool {
         let counts = self.world.ledger.counts();
         killed >= quota.kills
@@ -281,6 +262,11 @@ impl Harness {
         Ok(tried)
     }
 
+    fn new_thread(&mut self) -> String {
+        self.numbers += 1;
+        format!("fa017500-0000-4000-8000-{:012x}", self.numbers)
+    }
+
     fn deaths(&self) -> u32 {
         self.world.ledger.counts().deaths.values().sum()
     }
@@ -304,8 +290,7 @@ impl Harness {
         shape: Shape,
         strike: Option<String>,
     ) -> Result<Option<View>, String> {
-        self.numbers += 1;
-        let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
+        let thread_id = self.new_thread();
         if shape == Shape::Long {
             self.one(user, self.order(shape, &thread_id, 1)).await?;
             self.numbers += 1;

@@ -8,8 +8,7 @@ impl Harness {
     /// Turns that are struck go on, and so does a thread whose object was there before.
     pub async fn panics(&mut self) -> Result<(), String> {
         let user = self.clients.user().await;
-        self.numbers += 1;
-        let beside = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
+        let beside = self.new_thread();
         let whole = self.one(&user, self.order(Shape::Whole, &beside, 1)).await?;
         let before = self.world.ledger.deaths(Death::Panic);
         // The kills tell how many commits there are.

@@ -56,8 +56,7 @@ impl Harness {
     /// Plays a turn and the messages that wait for it, and carries out each kill that is asked for.
     async fn play(&mut self, strike: Option<String>) -> Result<Vec<Option<View>>, String> {
         let user = self.clients.user().await;
-        self.numbers += 1;
-        let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
+        let thread_id = self.new_thread();
         let mut orders = Vec::new();
         for index in 0..=WAITING {
             self.numbers += 1;

@@ -66,8 +66,7 @@ impl Harness {
         again: bool,
         strike: Option<String>,
     ) -> Result<Versions, String> {
-        self.numbers += 1;
-        let thread_id = format!("fa017500-0000-4000-8000-{:012x}", self.numbers);
+        let thread_id = self.new_thread();
         let mut turns = Vec::new();
         let mut named = None;
         for request_seq in 1..=2 {
