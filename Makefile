@@ -307,9 +307,10 @@ $(NPM): package.json package-lock.json .npmrc
 	@$(STEP) "packages of the tools" $(AGAIN) npm ci --no-fund --no-audit --loglevel=error
 	@touch $@
 
-# By the Node of this machine: npm finds its global settings (a registry, a certificate) beside the Node that runs it.
+# By the Node of this machine, and without --prefix: npm finds its global settings (a registry, a certificate) beside the
+# Node that runs it, or below the prefix.
 $(PAGE_NPM): web/package.json web/package-lock.json $(NPM)
-	@$(STEP) "packages of the page" $(AGAIN) npm --prefix web ci --no-fund --no-audit --loglevel=error
+	@$(STEP) "packages of the page" $(AGAIN) sh -c "cd web && npm ci --no-fund --no-audit --loglevel=error"
 	@touch $@
 
 # Of the whole workspace, like the native tests: cargo would choose other features of the dependencies for one package, and
