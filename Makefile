@@ -41,6 +41,8 @@ BROWSER  := .tools/chromium
 # FIXTURES are set.
 WORKER := build/index.js
 DEV    := target/dev-worker/index.js
+# The first before wasm-opt, which takes minutes and changes no behaviour.
+LINKED := target/linked-worker/index.js
 
 # Makes a Worker of the compiled module. A file rather than `cargo run`, which would wait for whatever else is compiled.
 XTASK := $(or $(CARGO_TARGET_DIR),target)/debug/xtask
@@ -52,7 +54,7 @@ RUST_SOURCES := $(shell find src durable -type f ! -name '*tests.rs' ! -path '*/
 PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*')
 
 # GNU make 4 prints the output of a stage when it ends, or is cut off; make 3.81 mixes the lanes.
-LANES := --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1
+LANES := --no-print-directory --silent $(if $(filter output-sync,$(.FEATURES)),--output-sync) SIDE_BY_SIDE=1
 # The line of a step that failed stands last, below the output of the other lanes.
 OR_SAY_WHY := || { cat target/steps/failed >&2; exit 1; }
 
@@ -173,11 +175,12 @@ lighthouse: $(WORKER) $(PROGRAMS) $(PAGE) ## Lighthouse's marks for the page (fe
 	CHROMIUM_BIN="$$(scripts/chromium)" && export CHROMIUM_BIN && \
 		$(E2E) node tests/browser/lighthouse.mjs
 
-# The Worker as it is deployed: about ten turns, no fault and no fixture in it, its size and the rows that a turn writes.
+# The release build: about ten turns, no fault and no fixture in it, its size and the rows that a turn writes.
 .PHONY: release
-release: $(WORKER) $(PROGRAMS) $(PAGE)
-	@E2E_LOGS=target/e2e/release $(STAGE) "the release build" $(LOG) env $(E2E) --instances main,demo -- scripts/release-tests
-	@$(TOOLS) $(STEP) "its size, and the rows of a turn" $(LOG) node tests/bench/figures.mjs
+release: $(LINKED) $(PROGRAMS) $(PAGE)
+	@E2E_LOGS=target/e2e/release $(STAGE) "the release build" $(LOG) env $(TOOLS) ESPALIER_SKIP_BUILD=1 \
+		ESPALIER_WORKER=$(LINKED) target/debug/e2e --instances main,demo -- scripts/release-tests
+	@ESPALIER_BUILD=$(dir $(LINKED)) $(TOOLS) $(STEP) "its size, and the rows of a turn" $(LOG) node tests/bench/figures.mjs
 
 .PHONY: faults
 faults: $(PROGRAMS) $(PAGE) $(DEV) ## kill the runtime 400 times under load, and check that no turn is lost and no finished call repeated (ARGS="--seed 7")
@@ -323,6 +326,10 @@ BUILD_WORKER = $(TOOLS) $(STEP) "the Worker$(1)" $(LOG) $(XTASK) worker --out $(
 
 $(WORKER): $(RUST_SOURCES) $(XTASK) $(NPM)
 	@$(call BUILD_WORKER, for deployment) --profile release --optimise
+	@touch $@
+
+$(LINKED): $(RUST_SOURCES) $(XTASK) $(NPM)
+	@$(call BUILD_WORKER, for deployment without wasm-opt) --profile release
 	@touch $@
 
 $(OPTIMISED): $(RUST_SOURCES) $(XTASK) $(NPM)

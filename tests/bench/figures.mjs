@@ -1,6 +1,6 @@
-// Holds the deployed Worker to its recorded figures (recorded.json): the bytes of its module, which V8 reads at each start
-// of an isolate, and the rows that a turn writes. Only figures that do not depend on the machine stand there. `make bench`
-// measures the rest.
+// Holds the release build to its recorded figures (recorded.json): the bytes of its module before wasm-opt, because V8
+// reads the module at each start of an isolate, and the rows that a turn writes. Only figures that do not depend on the
+// machine stand there. `make bench` measures the rest.
 //
 // To raise a figure is a decision: the commit says why. To lower one, write what this script prints.
 

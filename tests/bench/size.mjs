@@ -2,9 +2,10 @@
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { BUILD } from "./workers.mjs";
 
 export function sizes() {
-  return ["build/index_bg.wasm", "build/index.js"].map((path) => {
+  return [`${BUILD}/index_bg.wasm`, `${BUILD}/index.js`].map((path) => {
     const bytes = readFileSync(path);
     // GNU's gzip: the zlib of Node compresses up to 1 % worse, and differently from version to version.
     const gzip = execFileSync("gzip", ["-9", "-n", "-c", path], { maxBuffer: bytes.length }).length;

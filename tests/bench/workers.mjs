@@ -10,10 +10,16 @@ import { basename, resolve } from "node:path";
 import { Miniflare } from "miniflare";
 import workerd from "workerd"; // the path of the binary, under `default`
 
+/** The folder of the Worker that is measured: the deployed one, unless ESPALIER_BUILD names another. */
+export const BUILD = process.env.ESPALIER_BUILD ?? "build";
 const script = (path) => ({ [path]: { type: "esm", contents: readFileSync(path, "utf8") } });
 const wasm = (path) => ({ [path]: { type: "wasm", contents: new Uint8Array(readFileSync(path)) } });
 const MODULES = {
-  espalier: () => ({ ...script("build/index.js"), ...wasm("build/index_bg.wasm") }),
+  // `counted.js` imports it by this name.
+  espalier: () => ({
+    "build/index.js": script(`${BUILD}/index.js`)[`${BUILD}/index.js`],
+    "build/index_bg.wasm": wasm(`${BUILD}/index_bg.wasm`)[`${BUILD}/index_bg.wasm`],
+  }),
   recording: () => MODULES.espalier(),
   counted: () => ({ ...script("tests/bench/counted.js"), ...script("tests/bench/watch.js"), ...MODULES.espalier() }),
   "loop-d1": () => script("tests/bench/floor-loop-d1.js"),

@@ -13,7 +13,7 @@ use crate::{arguments::Arguments, step::program};
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Chosen by raw bytes and by the CPU of a cold isolate's first request; docs/operations.md has what was tried.
-const OPTIMISATIONS: [&str; 1] = ["-O1"];
+const OPTIMISATIONS: [&str; 1] = ["-Oz"];
 
 /// `strip` removes the section that names the features of wasm, so wasm-opt must be told of them. Not of all that it
 /// knows: workerd must know them too.
