@@ -18,6 +18,7 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod parts;
 pub mod permits;
+mod replies;
 pub mod retry;
 pub mod text_calls;
 pub mod workers_ai;

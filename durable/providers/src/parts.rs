@@ -14,7 +14,8 @@ pub enum Piece<'a> {
 
 /// The parts of a message. The codec sends a text file as text, because some APIs have no files and the others convert
 /// them to text. A model without vision gets a label in place of an image or a PDF, which an earlier model of the
-/// conversation may have seen.
+/// conversation may have seen. So does a part that is no data URL of a picture or a PDF: a provider would fetch an address
+/// from its own network, and rows of earlier releases may have one.
 pub fn pieces(content: &Content, vision: bool) -> Vec<Piece<'_>> {
     match content {
         Content::Text(text) => vec![Piece::Text(Cow::Borrowed(text))],
@@ -26,7 +27,7 @@ fn piece(part: &ContentPart, vision: bool) -> Piece<'_> {
     let blind = || Piece::Text(format!("{} (you cannot see it)", part.words()).into());
     match part {
         ContentPart::Text { text } => Piece::Text(Cow::Borrowed(text)),
-        ContentPart::Image { data } if vision => Piece::Image(data),
+        ContentPart::Image { data } if vision && data.medium() == Some(Medium::Image) => Piece::Image(data),
         ContentPart::File { name, data } => match (data.medium(), data.file_text()) {
             (_, Some(text)) => Piece::Text(format!("File {name}:\n\n{text}").into()),
             (Some(Medium::Pdf), None) if vision => Piece::Pdf { name, data },

@@ -260,6 +260,17 @@ pub fn body(codec: &dyn Codec, request: &ModelRequest) -> Value {
     serde_json::from_slice(&codec.encode(request).unwrap().body).unwrap()
 }
 
+/// The next request has the reply's raw message byte for byte, if there is one.
+pub fn goes_back(codec: &dyn Codec, reply: &ModelReply) {
+    let Some(raw) = &reply.raw else { return };
+    // A list goes back element by element.
+    let json = raw.json.0.get();
+    let json = json.strip_prefix('[').and_then(|json| json.strip_suffix(']')).unwrap_or(json);
+    let sent = codec.encode(&answered(request(vec![user("x")]), reply.clone())).unwrap();
+    let sent = String::from_utf8(sent.body).unwrap();
+    assert!(sent.contains(json), "{json} is not in {sent}");
+}
+
 /// The conversation after a reply, with the reply's raw message.
 pub fn answered(mut request: ModelRequest, reply: ModelReply) -> ModelRequest {
     let ModelReply { text, tool_calls, raw, .. } = reply;

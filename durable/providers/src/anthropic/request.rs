@@ -9,6 +9,7 @@ use crate::acceptable;
 use crate::codec::unwritable;
 use crate::json::Loose;
 use crate::parts::{Piece, pieces};
+use crate::replies::is_inline;
 use wire::model::{Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolChoice, ToolDefinition};
 use wire::protocol::DataUrl;
 
@@ -267,7 +268,8 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
 fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> Vec<Block<'a>> {
     let Message::Assistant { content, tool_calls, raw } = message else { return Vec::new() };
     let blocks = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));
-    if let Some(blocks) = blocks.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok()) {
+    let blocks = blocks.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+    if let Some(blocks) = blocks.filter(|blocks| is_reply(blocks)) {
         return blocks
             .into_iter()
             .filter(|block| is_current || !is_thinking(block))
@@ -289,11 +291,27 @@ fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> 
 }
 
 fn is_thinking(block: &RawValue) -> bool {
+    kind(block).is_some_and(|kind| matches!(&*kind, "thinking" | "redacted_thinking"))
+}
+
+/// Whether raw blocks can be a reply. Anthropic's own tools have results of many types, with files that the code made; the
+/// result of a tool of ours is the user's.
+fn is_reply(blocks: &[&RawValue]) -> bool {
+    let is_ours = |kind: Cow<'_, str>| match &*kind {
+        "text" | "thinking" | "redacted_thinking" | "compaction" => true,
+        "tool_use" | "server_tool_use" | "mcp_tool_use" => true,
+        other => other.ends_with("_tool_result"),
+    };
+    let one = |block: &&RawValue| kind(block).is_some_and(is_ours) && is_inline(block, &["input"], &[]);
+    !blocks.is_empty() && blocks.iter().all(one)
+}
+
+/// The type of a block; none where it has two.
+fn kind(block: &RawValue) -> Option<Cow<'_, str>> {
     #[derive(Deserialize)]
     struct BlockType<'a> {
         #[serde(borrow, default, rename = "type")]
         kind: Loose<'a>,
     }
-    wire::json::from_str::<BlockType<'_>>(block.get())
-        .is_ok_and(|block| matches!(block.kind.as_str(), "thinking" | "redacted_thinking"))
+    wire::json::from_str::<BlockType<'_>>(block.get()).ok()?.kind.0
 }

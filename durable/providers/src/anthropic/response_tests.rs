@@ -263,6 +263,7 @@ fn unknown_blocks_and_deltas_are_returned() {
         {"type": "text", "text": " Done.", "mood": "good"},
     ]);
     assert_eq!(raw_of(&reply), expected);
+    testing::goes_back(&Anthropic::new("https://x.test", None), &reply);
 }
 
 #[test]

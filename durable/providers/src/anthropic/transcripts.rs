@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::Anthropic;
 use super::response_tests::fresh;
-use crate::testing::{calls, cut_and_split, every_way, raw_of, recorded, told};
+use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, told};
 use wire::model::{ModelEvent, ModelReply};
 
 #[test]
@@ -29,6 +30,7 @@ fn recorded_streams() {
             expect["blocks"] = json!(["thinking", "tool_use"]);
         }
         check(&events, reply, &expect);
+        goes_back(&Anthropic::new("https://x.test", None), reply);
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::acceptable;
 use crate::codec::unwritable;
-use crate::json::Loose;
+use crate::json::{Loose, Object};
 use crate::parts::{Piece, pieces};
 use wire::model::{Message, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition};
 
@@ -271,7 +271,8 @@ fn replied<'a>(
 ) -> Vec<Part<'a>> {
     let Message::Assistant { content, tool_calls, raw } = message else { return Vec::new() };
     let parts = raw.as_ref().and_then(|raw| raw.for_model(&request.model, WIRE));
-    if let Some(parts) = parts.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok()) {
+    let parts = parts.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+    if let Some(parts) = parts.filter(|parts| is_reply(parts)) {
         ids.extend(parts.iter().filter_map(|part| id_of(part)));
         return parts.into_iter().map(Part::Theirs).collect();
     }
@@ -287,6 +288,28 @@ fn replied<'a>(
         }))
     });
     text.into_iter().chain(calls).collect()
+}
+
+/// The members of the parts of a reply. `fileData` and `functionResponse` are the user's
+/// (<https://ai.google.dev/api/caching#Part>); they have names in snake case too.
+const OF_REPLIES: [&str; 7] = [
+    "text",
+    "thought",
+    "thoughtSignature",
+    "functionCall",
+    "executableCode",
+    "codeExecutionResult",
+    "inlineData",
+];
+
+/// Whether raw parts can be a reply.
+fn is_reply(parts: &[&RawValue]) -> bool {
+    let one = |part: &&RawValue| {
+        let members = wire::json::from_str::<Object<'_>>(part.get());
+        members
+            .is_ok_and(|members| members.unknown.iter().all(|(name, _)| OF_REPLIES.contains(&name.as_str())))
+    };
+    !parts.is_empty() && parts.iter().all(one)
 }
 
 fn called(call: &ToolCall) -> Option<FunctionCall<'_>> {

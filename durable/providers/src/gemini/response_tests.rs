@@ -160,6 +160,7 @@ fn unknown_parts_return_and_tell_nothing() {
     let (events, reply) = reply(&[part(code.clone()), event(json!([text("2")]), "STOP")]);
     assert_eq!(events, [told("2")]);
     assert_eq!(raw_of(&reply), json!([code, {"text": "2"}]));
+    testing::goes_back(&Gemini::new("https://x.test", None), &reply);
 }
 
 #[test]

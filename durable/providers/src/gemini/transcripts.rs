@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::Gemini;
 use super::response_tests::fresh;
-use crate::testing::{calls, cut_and_split, every_way, raw_of, recorded, told};
+use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, told};
 use wire::model::{ModelEvent, ModelReply, ReplyFinish};
 
 #[test]
@@ -15,6 +16,7 @@ fn recorded_streams() {
         let Some(ModelEvent::Finished(reply)) = events.last() else { panic!("no reply") };
         cut_and_split(&fresh, &recorded.stream, Some(reply));
         check(&events, reply, &recorded.expect);
+        goes_back(&Gemini::new("https://x.test", None), reply);
     }
 }
 

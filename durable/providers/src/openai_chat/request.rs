@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::acceptable;
 use crate::codec::unwritable;
+use crate::json::Text;
 use crate::parts::{Piece, pieces, plain, told_error};
+use crate::replies::is_inline;
 use crate::written::{Conversation, Written};
 use wire::model::{
     Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition,
@@ -202,7 +204,8 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
             }
         }
         Message::Assistant { content, tool_calls, raw } => {
-            if let Some(raw) = raw.as_ref().and_then(|raw| raw.for_model(choice, wire)) {
+            let raw = raw.as_ref().and_then(|raw| raw.for_model(choice, wire));
+            if let Some(raw) = raw.filter(|raw| is_reply(raw)) {
                 return WireMessage::Raw(raw);
             }
             // Some servers refuse an empty text beside calls. All accept null there, and none accepts null without
@@ -214,6 +217,21 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
             WireMessage::Tool { call_id, content: told_error(content, *is_error) }
         }
     }
+}
+
+/// Whether a raw message can be a reply of this API, in the form of `response::raw_message`.
+fn is_reply(raw: &RawValue) -> bool {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(borrow)]
+        role: Text<'a>,
+        /// A list of parts could have pictures.
+        #[serde(borrow, default, rename = "content")]
+        _content: Option<Text<'a>>,
+    }
+    let head = wire::json::from_str::<Head<'_>>(raw.get());
+    // `audio` names a reply in the operator's account.
+    head.is_ok_and(|head| head.role.as_str() == "assistant") && is_inline(raw, &[], &["file_id", "audio"])
 }
 
 /// The content of a user's message.

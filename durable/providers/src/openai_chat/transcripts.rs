@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::OpenAiChat;
 use super::response_tests::{every_way, fresh};
-use crate::testing::{cut_and_split, recorded, told};
+use crate::testing::{cut_and_split, goes_back, recorded, told};
 use wire::model::{ModelEvent, ReplyFinish};
 
 #[test]
@@ -48,4 +49,5 @@ fn check(stream: &[u8], expect: &Value) {
     assert_eq!(expect["usage"]["prompt_tokens"], usage.input_tokens);
     assert_eq!(expect["usage"]["completion_tokens"], usage.output_tokens);
     cut_and_split(&fresh, stream, Some(reply));
+    goes_back(&OpenAiChat::new("https://x.test", None), reply);
 }

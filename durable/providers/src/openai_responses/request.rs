@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::acceptable;
 use crate::codec::unwritable;
+use crate::json::Loose;
 use crate::parts::{Piece, pieces, told_error};
+use crate::replies::is_inline;
 use crate::written::{Conversation, Written};
 use wire::model::{
     Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition,
@@ -136,8 +139,8 @@ fn input<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<InputItem<'a>> {
         Message::Assistant { content, tool_calls, raw } => {
             // A raw message is the list of the reply's items.
             let items = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));
-            if let Some(items) = items.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok())
-            {
+            let items = items.and_then(|raw| wire::json::from_str::<Vec<&RawValue>>(raw.get()).ok());
+            if let Some(items) = items.filter(|items| is_reply(items)) {
                 return items.into_iter().map(InputItem::Raw).collect();
             }
             let text = (!content.is_empty()).then_some(InputItem::Assistant(content));
@@ -147,6 +150,36 @@ fn input<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<InputItem<'a>> {
             vec![InputItem::Output { call_id, output: told_error(content, *is_error) }]
         }
     }
+}
+
+/// Whether raw items can be a reply to a request of ours, which offers functions alone. A server of its own may search.
+/// Items of other types would have the provider run code, call servers or open objects of the operator's account. So would
+/// reasoning without its text (`items::OutputKind::Reasoning`).
+fn is_reply(items: &[&RawValue]) -> bool {
+    #[derive(Deserialize)]
+    struct Head<'a> {
+        #[serde(borrow, default, rename = "type")]
+        kind: Loose<'a>,
+        #[serde(borrow, default)]
+        role: Loose<'a>,
+        #[serde(borrow, default)]
+        encrypted_content: Loose<'a>,
+        #[serde(default)]
+        content: Option<Vec<IgnoredAny>>,
+    }
+    let is_ours = |head: Head<'_>| match head.kind.as_str() {
+        "message" => head.role.as_str() == "assistant",
+        "reasoning" => {
+            !head.encrypted_content.as_str().is_empty()
+                || head.content.is_some_and(|content| !content.is_empty())
+        }
+        "function_call" | "web_search_call" => true,
+        _ => false,
+    };
+    let one = |item: &&RawValue| {
+        wire::json::from_str::<Head<'_>>(item.get()).is_ok_and(is_ours) && is_inline(item, &[], &["file_id"])
+    };
+    !items.is_empty() && items.iter().all(one)
 }
 
 impl Serialize for InputItem<'_> {

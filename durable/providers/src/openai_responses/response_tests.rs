@@ -229,6 +229,7 @@ fn unknown_phases_and_items_are_returned() {
     );
     assert_eq!(reply.text, "I'll look.\n\nFound.");
     assert_eq!(raw_of(&reply), json!([comment, search, message("Found.")]));
+    testing::goes_back(&OpenAiResponses::new("https://x.test", None), &reply);
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::OpenAiResponses;
 use super::response_tests::fresh;
-use crate::testing::{calls, cut_and_split, every_way, raw_of, recorded, told};
+use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, told};
 use wire::model::{ModelErrorKind, ModelEvent, ModelReply, ReplyFinish};
 
 #[test]
@@ -26,6 +27,7 @@ fn recorded_streams() {
         assert_eq!(end, Ok(()));
         cut_and_split(&fresh, &recorded.stream, Some(reply));
         check(&recorded.name, &events, reply, &recorded.expect);
+        goes_back(&OpenAiResponses::new("https://x.test", None), reply);
     }
 }
 
