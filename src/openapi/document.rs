@@ -10,8 +10,8 @@ use super::{contract, path_parameter};
 use crate::router::TABLE;
 
 const INTRODUCTION: &str = "A bounded, durable agent chat service. Times are integer milliseconds since 1970 (`*_at`), \
-    durations integer milliseconds (`*_ms`). Unknown members are ignored, wrong types are refused. HEAD is answered where GET \
-    is. Everything else about the wire is in docs/wire-protocol.md.";
+    durations integer milliseconds (`*_ms`). Unknown members are ignored unless a type allows none, wrong types are refused. \
+    HEAD is answered where GET is. Everything else about the wire is in docs/wire-protocol.md.";
 
 /// The types that clients send, and those that they get. Clients may leave out a member that the service always sends.
 pub struct Types {

@@ -167,7 +167,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .in_thread()
             .takes(json!({ "name": "critic", "instructions": "Find the weakest argument." }))
             .gives::<AgentList>(200)
-            .refuses(&[E::AgentExists, E::TurnInProgress]),
+            .refuses(&[E::AgentExists, E::TooManyHooks, E::TurnInProgress]),
         Route::AgentRounds { .. } => {
             row.in_thread().query(cursor()).gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
         }
@@ -368,4 +368,5 @@ impl Contract {
     }
 }
 
+mod requests_tests;
 mod tests;

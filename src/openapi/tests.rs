@@ -87,7 +87,7 @@ fn every_reference_leads_somewhere() {
     walk(&document, &document);
 }
 
-fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+pub(super) fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     document["paths"].as_object().unwrap().iter().flat_map(|(path, methods)| {
         let methods = methods.as_object().unwrap().iter();
         methods.map(move |(method, operation)| (method.as_str(), path.as_str(), operation))

@@ -1,6 +1,7 @@
 //! Agents that stay: made by a model, kept with the turns of the thread's path, listed, talked to, dumped and restored by
 //! routes. Issue 20, items 2 and 4.
 
+mod hostile;
 mod listed;
 mod websearch;
 

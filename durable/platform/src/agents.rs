@@ -18,8 +18,8 @@ use engine::ports::{Agents, LogError, ToolError};
 use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::model::Message;
 use wire::protocol::{
-    AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode, Hook,
-    HookList, MAX_DUMP_BYTES, MainAgent, NewHook, Owner, Seq,
+    AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest,
+    DumpedHook, ErrorCode, Hook, HookList, MAX_DUMP_BYTES, MainAgent, NewHook, Owner, Seq,
 };
 
 use super::adapters::{Offered, files};
@@ -179,8 +179,8 @@ impl Thread {
         let (rounds, more) = self.store.agent_rounds(&path, &agent.id, before, MAX_TRANSCRIPT_BYTES)?;
         let next_cursor = rounds.first().filter(|_| more).map(|round| round.row.to_string());
         let rounds = rounds.into_iter();
-        let rounds =
-            rounds.map(|round| AgentRound { turn_id: round.turn_id, messages: plain(round.messages) });
+        let rounds = rounds
+            .map(|round| AgentRound { turn_id: round.turn_id, messages: agent_messages(round.messages) });
         json_response(&AgentRounds { rounds: rounds.collect(), next_cursor })
     }
 
@@ -190,7 +190,8 @@ impl Thread {
         let (path, agent) = self.agent(name)?;
         let (rounds, _) = self.store.agent_rounds(&path, &agent.id, i64::MAX, MAX_TRANSCRIPT_BYTES)?;
         let Agent { name, instructions, code, tools, servers, denied, heard, hooks, .. } = agent;
-        let rounds = rounds.into_iter().map(|round| plain(round.messages)).collect();
+        let rounds = rounds.into_iter().map(|round| agent_messages(round.messages)).collect();
+        let hooks = hooks.into_iter().map(DumpedHook::from).collect();
         json_response(&AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds })
     }
 
@@ -200,7 +201,7 @@ impl Thread {
         owner: &Owner,
         dump: AgentDump,
     ) -> Result<Response, ApiError> {
-        check(&dump)?;
+        let hooks = check(&dump)?;
         self.found(owner)?;
         {
             let _alone = self.admitting.lock().await;
@@ -214,8 +215,7 @@ impl Thread {
                 let detail = format!("a thread has at most {MAX_AGENTS} agents");
                 return Err(ApiError::new(ErrorCode::AgentExists, detail));
             }
-            let AgentDump { name, instructions, code, tools, servers, denied, mut heard, hooks, rounds } =
-                dump;
+            let AgentDump { name, instructions, code, tools, servers, denied, mut heard, rounds, .. } = dump;
             heard.push(WOKEN.to_owned());
             let id = new_id(self.clock.now_ms());
             let agent = Agent {
@@ -230,7 +230,8 @@ impl Thread {
                 hooks,
                 ..Agent::default()
             };
-            let row = AgentRow { agent, has_ended: false, rounds };
+            let rounds = rounds.into_iter().map(|round| round.into_iter().map(Message::from).collect());
+            let row = AgentRow { agent, has_ended: false, rounds: rounds.collect() };
             self.store.transaction(|| self.store.keep_agents(&turn_id, &[row]))?;
         }
         self.list_agents(owner)
@@ -285,8 +286,8 @@ fn unknown(name: &str) -> ApiError {
     ApiError::new(ErrorCode::AgentNotFound, format!("there is no agent {shown:?} in this thread"))
 }
 
-/// Refuses a dump that goes beyond the limits of an agent.
-fn check(dump: &AgentDump) -> Result<(), ApiError> {
+/// Refuses a dump that goes beyond the limits of an agent. Returns its hooks.
+fn check(dump: &AgentDump) -> Result<Vec<Hook>, ApiError> {
     if let Some(fault) = fault_of_name(&dump.name) {
         return Err(ApiError::field("name", fault));
     }
@@ -304,25 +305,23 @@ fn check(dump: &AgentDump) -> Result<(), ApiError> {
     if names.map(|name| name.len() + 3).sum::<usize>() > MAX_NAMES_BYTES {
         return Err(ApiError::field("tools", format!("at most {MAX_NAMES_BYTES} bytes of names")));
     }
-    check_hooks(&dump.hooks)
+    hooks_of_dump(&dump.hooks)
 }
 
-/// Refuses hooks that no agent could have made.
-fn check_hooks(hooks: &[Hook]) -> Result<(), ApiError> {
-    for hook in hooks {
-        let Hook { name, on, calls, builtin, options, instructions, reads, of } = hook.clone();
-        let (on, calls, options, reads, of) = (Some(on), Some(calls), Some(options), Some(reads), Some(of));
-        engine::hooks::define(&name, NewHook { on, calls, builtin, options, instructions, reads, of })?;
-    }
-    engine::hooks::check_together(hooks)
+/// The hooks of a dump. Refuses those that no agent could have made.
+fn hooks_of_dump(dumped: &[DumpedHook]) -> Result<Vec<Hook>, ApiError> {
+    let define = |(number, hook): (usize, &DumpedHook)| {
+        let DumpedHook { name, on, calls, builtin, options, instructions, reads, of } = hook.clone();
+        let (on, calls, options, reads) = (Some(on), Some(calls), Some(options), Some(reads));
+        let new = NewHook { on, calls, builtin, options, instructions, reads, of };
+        engine::hooks::define(&name, new).map_err(|error| error.renamed("", &format!("hooks[{number}].")))
+    };
+    let hooks = dumped.iter().enumerate().map(define).collect::<Result<Vec<Hook>, ApiError>>()?;
+    engine::hooks::check_together(&hooks)?;
+    Ok(hooks)
 }
 
-/// Messages without their providers' own forms, which only the same provider reads.
-fn plain(mut messages: Round) -> Round {
-    for message in &mut messages {
-        if let Message::Assistant { raw, .. } = message {
-            *raw = None;
-        }
-    }
-    messages
+/// A round as its user reads it.
+fn agent_messages(messages: Round) -> Vec<AgentMessage> {
+    messages.into_iter().map(AgentMessage::from).collect()
 }

@@ -30,7 +30,10 @@ mod words;
 mod workflow;
 mod workspace;
 
-pub use agent::{AgentDump, AgentList, AgentRound, AgentRounds, AgentSummary, MAX_DUMP_BYTES, MainAgent};
+pub use agent::{
+    AgentCall, AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, DumpedHook,
+    MAX_DUMP_BYTES, MainAgent,
+};
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
 pub use command::{ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};

@@ -58,7 +58,7 @@ fn in_words(told: &str) -> String {
         return "must be a UUID".to_owned();
     }
     if told.starts_with("unknown field ") {
-        return "is no member that there is".to_owned();
+        return "is no member that there is: leave it out".to_owned();
     }
     let Some((_, expected)) = told.rsplit_once(", expected ") else { return told.to_owned() };
     let wanted = match expected {

@@ -1,0 +1,193 @@
+//! An agent as a dump: all that it is and remembers, to be restored elsewhere. A dump is what its user says it is. So its
+//! types have no place for a provider's own form of a message (`model::RawMessage`), which the codecs return byte for byte,
+//! and a member that they do not know is refused.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::model::{Message, ToolCall};
+use crate::protocol::request::read;
+use crate::protocol::{ApiError, Content, Hook, HookPoint, HookReach};
+
+/// The most bytes of a dump: what an agent remembers and has heard, its instructions, and the JSON around them.
+pub const MAX_DUMP_BYTES: usize = 2_000_000;
+
+/// An agent with all that it remembers, to be restored elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AgentDump {
+    #[cfg_attr(feature = "openapi", schemars(length(max = 32), regex(pattern = r"^[a-z][a-z0-9_-]{0,31}$")))]
+    pub name: String,
+    pub instructions: String,
+    /// The call that answers in its place where another agent asks it; absent: a model answers.
+    #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["websearch", null])))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The tools that it may use; absent: all that its maker has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// The MCP servers whose tools it has beside those, and the tools that it may not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<String>,
+    /// The texts that it heard since it last answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<String>,
+    /// The hooks that it made for itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<DumpedHook>,
+    /// Its rounds, oldest first: a question each, with everything up to the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<Vec<AgentMessage>>,
+}
+
+/// A hook of a dump.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DumpedHook {
+    pub name: String,
+    pub on: HookPoint,
+    /// The names of the calls that it watches; absent: every call.
+    #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<String>,
+    /// The options of the built-in hook.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+    /// Absent: `all`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<HookReach>,
+}
+
+/// A message that an agent remembers, without its provider's own form, which has the model's reasoning. A restored agent
+/// goes on without it, as after a change of its model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AgentMessage {
+    /// What somebody asked or told the agent.
+    User {
+        #[cfg_attr(feature = "openapi", schemars(with = "AgentContent"))]
+        content: Content,
+    },
+    /// What it answered, and the calls that it made.
+    Assistant {
+        content: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<AgentCall>,
+    },
+    /// The result of one of these calls.
+    Tool { call_id: String, name: String, content: String, is_error: bool },
+}
+
+/// The schema of a question, whose text may be longer than a chat message: it has all that the agent heard.
+#[cfg(feature = "openapi")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "its schema alone is used")]
+enum AgentContent {
+    Text(String),
+    Parts(#[schemars(length(min = 1))] Vec<crate::protocol::ContentPart>),
+}
+
+/// A call that an agent made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AgentCall {
+    pub call_id: String,
+    pub name: String,
+    /// The arguments as the model wrote them.
+    pub arguments: String,
+}
+
+impl AgentDump {
+    /// Reads and checks a body. Each call in a round must have its result, because models refuse anything else. Images and
+    /// files have the rules of a chat message. Its text may be longer than one: an agent's question has all that it heard.
+    pub fn parse(body: &[u8]) -> Result<AgentDump, ApiError> {
+        let dump: AgentDump = read(body)?;
+        for (number, round) in dump.rounds.iter().enumerate() {
+            if !is_whole(round) {
+                let detail = "expected a user's message first, and each call with its result after it";
+                return Err(ApiError::field(format!("rounds.{number}"), detail));
+            }
+            for (place, message) in round.iter().enumerate() {
+                let AgentMessage::User { content } = message else { continue };
+                let field = format!("rounds[{number}][{place}].user.content");
+                content.check_parts().map_err(|error| error.renamed("content", &field))?;
+            }
+        }
+        Ok(dump)
+    }
+}
+
+/// Whether a round begins with a user's message and answers each call, in the order of the calls.
+fn is_whole(round: &[AgentMessage]) -> bool {
+    let mut open: Vec<&str> = Vec::new();
+    for message in round {
+        match message {
+            AgentMessage::Tool { call_id, .. } => match open.first() {
+                Some(first) if first == call_id => drop(open.remove(0)),
+                _ => return false,
+            },
+            AgentMessage::User { .. } | AgentMessage::Assistant { .. } if !open.is_empty() => return false,
+            AgentMessage::Assistant { tool_calls, .. } => {
+                open.extend(tool_calls.iter().map(|call| call.call_id.as_str()));
+            }
+            AgentMessage::User { .. } => {}
+        }
+    }
+    open.is_empty() && matches!(round.first(), Some(AgentMessage::User { .. }))
+}
+
+impl From<Hook> for DumpedHook {
+    fn from(hook: Hook) -> Self {
+        let Hook { name, on, calls, builtin, options, instructions, reads, of } = hook;
+        DumpedHook { name, on, calls, builtin, options, instructions, reads, of: Some(of) }
+    }
+}
+
+impl From<Message> for AgentMessage {
+    /// A row may be older than the rules of a dump. The service gives no dump that it would not take.
+    fn from(message: Message) -> Self {
+        match message {
+            Message::User { content } => AgentMessage::User { content: content.with_allowed_parts() },
+            Message::Assistant { content, tool_calls, raw: _ } => {
+                let call = |ToolCall { call_id, name, arguments }| AgentCall { call_id, name, arguments };
+                AgentMessage::Assistant { content, tool_calls: tool_calls.into_iter().map(call).collect() }
+            }
+            Message::Tool { call_id, name, content, is_error } => {
+                AgentMessage::Tool { call_id, name, content, is_error }
+            }
+        }
+    }
+}
+
+impl From<AgentMessage> for Message {
+    fn from(message: AgentMessage) -> Self {
+        match message {
+            AgentMessage::User { content } => Message::User { content },
+            AgentMessage::Assistant { content, tool_calls } => {
+                let call = |AgentCall { call_id, name, arguments }| ToolCall { call_id, name, arguments };
+                let tool_calls = tool_calls.into_iter().map(call).collect();
+                Message::Assistant { content, tool_calls, raw: None }
+            }
+            AgentMessage::Tool { call_id, name, content, is_error } => {
+                Message::Tool { call_id, name, content, is_error }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
