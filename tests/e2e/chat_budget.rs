@@ -181,7 +181,7 @@ async fn the_calls_of_a_batch_that_fit_run() {
 
 /// A message in the context whose turns have 10 s at this instance.
 fn short(case: &Case, message: &str) -> Value {
-    json!({ "content": case.said(message, ""), "chat_context": { "kind": "project_create" } })
+    json!({ "content": case.said(message, ""), "chat_context": { "kind": "thread", "context_type": "project_create" } })
 }
 
 // N-144 N-148 N-195 N-197: the clock ends a provider that has fallen silent, and its connection with it.

@@ -9,15 +9,15 @@ use espalier_test_support::{Case, Outcome, json, text};
 
 /// A third of the bytes that the measured rounds send: garbage that is not collected yet, but nothing that stays.
 const MOST_GROWTH: u64 = 128 << 20;
-/// The wall clock of a turn in this context at this instance.
+/// The wall clock of a turn in the context `project_create` at this instance.
 const WALL_CLOCK_MS: u64 = 10_000;
-const CONTEXT: &str = "project_create";
 
 /// Plays the model's first text, then these bytes for ever. Returns the turn's finish reason.
 async fn endless(bytes: &str, every_ms: u64) -> String {
     let case = Case::new().await;
     case.script("", [text("Once").dripping(bytes, every_ms)]).await;
-    let body = json!({ "content": case.said("Tell me a story", ""), "chat_context": { "kind": CONTEXT } });
+    let context = json!({ "kind": "thread", "context_type": "project_create" });
+    let body = json!({ "content": case.said("Tell me a story", ""), "chat_context": context });
     let events = case.chat_with(&body).await;
     // The connection is closed, and the earlier text is kept.
     case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;

@@ -7,7 +7,7 @@ const CHAT = "**/api/chat";
 /** Sends messages in the context whose turns have 10 s at this instance. */
 function withLittleTime(page) {
   return page.route(CHAT, (route) => {
-    const body = { ...route.request().postDataJSON(), chat_context: { kind: "project_create" } };
+    const body = { ...route.request().postDataJSON(), chat_context: { kind: "thread", context_type: "project_create" } };
     return route.continue({ postData: JSON.stringify(body) });
   });
 }

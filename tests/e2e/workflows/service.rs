@@ -152,7 +152,7 @@ async fn a_session_outlives_a_turn_that_ran_out_of_budget() {
     // The instance ends a turn in this context after 10 s: the model of step 2 never answers.
     case.script("b", [Step::default().hanging()]).await;
     let mut body = asks(&case, &thread, &workflow);
-    body["chat_context"] = json!({ "kind": "project_create" });
+    body["chat_context"] = json!({ "kind": "thread", "context_type": "project_create" });
     let events = case.chat_with(&body).await;
     assert_eq!(first(&events, "done").text("finish_reason"), "budget");
     assert!(updates(&events).last().is_some_and(|last| last == "waiting 1/2"), "{:?}", updates(&events));
