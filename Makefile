@@ -44,13 +44,15 @@ DEV    := target/dev-worker/index.js
 # The first before wasm-opt, which takes minutes and changes no behaviour.
 LINKED := target/linked-worker/index.js
 
-# Makes a Worker of the compiled module. A file rather than `cargo run`, which would wait for whatever else is compiled.
+# Makes a Worker of the compiled module. A file rather than `cargo run`, which would wait for whatever else is compiled. A
+# Worker is as old as its sources: cargo touches this file when it builds other programs.
 XTASK := $(or $(CARGO_TARGET_DIR),target)/debug/xtask
 # The programs that run tests, and the tests.
 PROGRAMS := target/programs
 
 RUST_SOURCES := $(shell find src durable -type f ! -name '*tests.rs' ! -path '*/tests/*' ! -path '*/testing/*') \
 	Cargo.toml Cargo.lock rust-toolchain.toml .cargo/config.toml tests/conformance/fixtures.json
+XTASK_SOURCES := $(shell find scripts/xtask -type f)
 PAGE_SOURCES := $(shell find web -type f ! -path 'web/dist/*' ! -path '*/node_modules/*')
 
 # GNU make 4 prints the output of a stage when it ends, or is cut off; make 3.81 mixes the lanes.
@@ -78,16 +80,16 @@ build: ## the Worker and the page, as they are deployed
 
 # ---- checks ----
 
-# First everything that the suites need. Then three lanes on two cores, because the suites mostly wait: the longest begin,
-# and the release build, which uses one core, is linked beside them.
+# First everything that the suites need, two lanes at a time. Then what compiles; then the end-to-end tests alone, because
+# three lanes of suites on two cores let calls reach their time limits; then the suites that mostly wait.
 .PHONY: test
 test: ## everything that CI runs
 	@scripts/preflight
 	@[ -e $(PROGRAMS) ] || echo "The first run takes about twenty minutes on two cores:"
-	@+$(MAKE) $(LANES) --jobs=3 $(DEV) $(PROGRAMS) $(PAGE) $(PYTHON) $(BROWSER) $(OR_SAY_WHY)
-	@+$(MAKE) $(LANES) --jobs=3 $(SUITES) $(OR_SAY_WHY)
-
-SUITES := e2e browser verify contract release mcp-conformance mcp-conformance-server faults-small
+	@+$(MAKE) $(LANES) --jobs=2 $(DEV) $(PROGRAMS) $(PAGE) $(PYTHON) $(BROWSER) $(OR_SAY_WHY)
+	@+$(MAKE) $(LANES) --jobs=2 verify release mcp-conformance faults-small $(OR_SAY_WHY)
+	@+$(MAKE) $(LANES) e2e $(OR_SAY_WHY)
+	@+$(MAKE) $(LANES) --jobs=2 browser contract mcp-conformance-server $(OR_SAY_WHY)
 
 .PHONY: bare
 bare: ## both commands of the README in a new clone without anything of ours, as CI runs them (MINUTES=58)
@@ -113,8 +115,7 @@ NATIVE := --locked --workspace --lib --bin xtask --test isolate_memory
 
 .PHONY: native
 native: $(PROGRAMS)
-	@$(STAGE) "native tests" $(LOG) sh -c \
-		'if cargo nextest --version >/dev/null 2>&1; then exec cargo nextest run $(NATIVE); else exec cargo test --quiet $(NATIVE); fi'
+	@$(STAGE) "native tests" $(LOG) cargo test --quiet $(NATIVE)
 
 .PHONY: page-checks
 page-checks: $(PAGE_NPM)
@@ -318,25 +319,25 @@ $(PAGE_NPM): web/package.json web/package-lock.json $(NPM)
 
 # Of the whole workspace, like the native tests: cargo would choose other features of the dependencies for one package, and
 # compile them once more.
-$(XTASK): $(shell find scripts/xtask -type f) Cargo.lock $(CRATES)
+$(XTASK): $(XTASK_SOURCES) Cargo.lock $(CRATES)
 	@$(STEP) "the program that builds the Worker" $(LOG) cargo build --locked --workspace --bin xtask
 	@touch $@
 
 BUILD_WORKER = $(TOOLS) $(STEP) "the Worker$(1)" $(LOG) $(XTASK) worker --out $(@D)
 
-$(WORKER): $(RUST_SOURCES) $(XTASK) $(NPM)
+$(WORKER): $(RUST_SOURCES) $(XTASK_SOURCES) $(NPM) | $(XTASK)
 	@$(call BUILD_WORKER, for deployment) --profile release --optimise
 	@touch $@
 
-$(LINKED): $(RUST_SOURCES) $(XTASK) $(NPM)
+$(LINKED): $(RUST_SOURCES) $(XTASK_SOURCES) $(NPM) | $(XTASK)
 	@$(call BUILD_WORKER, for deployment without wasm-opt) --profile release
 	@touch $@
 
-$(OPTIMISED): $(RUST_SOURCES) $(XTASK) $(NPM)
+$(OPTIMISED): $(RUST_SOURCES) $(XTASK_SOURCES) $(NPM) | $(XTASK)
 	@$(call BUILD_WORKER, with faults as optimised as the deployed one) --profile release -- --features faults,fixtures
 	@touch $@
 
-$(DEV): $(RUST_SOURCES) $(XTASK) $(NPM)
+$(DEV): $(RUST_SOURCES) $(XTASK_SOURCES) $(NPM) | $(XTASK)
 	@$(call BUILD_WORKER) --profile dev -- --features faults,fixtures
 	@touch $@
 
