@@ -10,19 +10,19 @@ use tokio::process::Command;
 use crate::case::first;
 use crate::{Event, http};
 
-/// Node has SQLite built in, and wrangler needs Node anyway.
+/// Node has SQLite built in, and wrangler needs Node anyway. The runtime locks a file for a moment when it opens or
+/// closes it: each reader waits for it (`timeout`, in milliseconds).
 const QUERY: &str = "
 const { DatabaseSync } = require('node:sqlite');
 const [file, sql, ...values] = process.argv.slice(1);
-const rows = new DatabaseSync(file, { readOnly: true }).prepare(sql).all(...values);
+const rows = new DatabaseSync(file, { readOnly: true, timeout: 10_000 }).prepare(sql).all(...values);
 console.log(JSON.stringify(rows));
 ";
 
 const CHANGE: &str = "
 const { DatabaseSync } = require('node:sqlite');
 const [file, sql] = process.argv.slice(1);
-const database = new DatabaseSync(file);
-database.exec('PRAGMA busy_timeout = 10000');
+const database = new DatabaseSync(file, { timeout: 10_000 });
 database.exec(sql);
 ";
 
@@ -208,7 +208,7 @@ for (const entry of fs.readdirSync(root, { recursive: true, withFileTypes: true 
   }
   const raw = bytes(file) || bytes(`${file}-wal`);
   if (!raw && folder !== 'd1') continue;
-  const database = new DatabaseSync(file, { readOnly: true });
+  const database = new DatabaseSync(file, { readOnly: true, timeout: 10_000 });
   const tables = database.prepare(\"SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'\");
   let inTable = false;
   for (const { name } of tables.all()) {

@@ -136,6 +136,11 @@ impl Thread {
                 Either::Left((answer, _)) => answer.map_err(refused),
                 Either::Right(_) => Err(StoreError("R2 did not answer".to_owned())),
             };
+            // The thread was deleted meanwhile, and R2 may have taken this record after the deletion of all records.
+            if self.store.meta()?.and_then(|meta| meta.thread).is_none() {
+                records.delete_all().await.map_err(refused)?;
+                break;
+            }
             if let Err(error) = answer {
                 self.count_refusal(retry_at.is_none(), &error)?;
                 break;
@@ -160,10 +165,6 @@ impl Thread {
     /// Sets the time at which R2 is asked again. The first refusal of an outage is reported.
     fn count_refusal(&self, first: bool, error: &StoreError) -> Result<(), StoreError> {
         worker::console_error!("a record is refused: {error}");
-        // The thread may have been deleted meanwhile.
-        if self.store.meta()?.and_then(|meta| meta.thread).is_none() {
-            return Ok(());
-        }
         // Counted in memory alone: a new life asks sooner.
         let refusals = self.sending.refusals.get().saturating_add(1);
         self.sending.refusals.set(refusals);
