@@ -29,6 +29,7 @@ const { values: options } = parseArgs({
     "size-only": { type: "boolean" },
     "floors-only": { type: "boolean" },
     "counts-only": { type: "boolean" },
+    "cold-only": { type: "boolean" },
     "dialects-only": { type: "boolean" },
     only: { type: "string", default: "" },
     json: { type: "string", default: "target/bench.json" },
@@ -44,6 +45,7 @@ if (options.help) {
   --size-only     sizes, and no runs
   --floors-only   without Espalier
   --counts-only   what a turn asks of the platform, and no times
+  --cold-only     the first request of a cold isolate, and nothing else
   --dialects-only the CPU of a turn over each dialect, and nothing else
   --only NAMES    with it: these scenarios, with commas ("direct/16,parallel/1")
   --json FILE     where the figures go as JSON (target/bench.json)`);
@@ -122,7 +124,9 @@ async function coldStart() {
   }
   for (const [part, title] of [
     ["answer", "Cold start: bare workerd to its first answer, ms"],
+    ["answer_cpu", "Cold start: bare workerd to its first answer, ms of CPU"],
     ["request", "The first request of a cold isolate, ms"],
+    ["request_cpu", "The first request of a cold isolate, ms of CPU"],
   ]) {
     const times = (name) => seen.get(name).map((start) => start[part]);
     figures[`cold_${part}_ms`] = Object.fromEntries(NAMES.map((name) => [name, median(times(name))]));
@@ -345,7 +349,7 @@ async function printCounts(llm) {
 
 // ---- the whole ----
 
-if (!options["floors-only"] && !options["dialects-only"]) printSizes();
+if (!options["floors-only"] && !options["dialects-only"] && !options["cold-only"]) printSizes();
 if (options["size-only"]) process.exit();
 
 // Deletes the state of a run that was cut off.
@@ -359,9 +363,10 @@ try {
     await worker.miniflare.dispose();
     await end();
   }
-  if (!options["floors-only"]) await printCounts(llm);
+  if (!options["floors-only"] && !options["cold-only"]) await printCounts(llm);
   if (options["counts-only"]) await end();
   await coldStart();
+  if (options["cold-only"]) await end();
   if (!options["floors-only"]) await firstTurns(llm);
   const workers = [];
   for (const name of options["floors-only"] ? NAMES : [...NAMES, "recording"]) workers.push(await start(name, llm));
