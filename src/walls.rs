@@ -247,6 +247,21 @@ fn the_loop_names_no_call() {
     }
 }
 
+// Issue 42, M2: policy, hooks, a person, budget and journal stand before a tool in one place, so nothing else may run one.
+#[test]
+fn the_engine_runs_tools_in_one_place() {
+    for (path, text) in sources("durable/engine/src") {
+        let place = path.to_string_lossy();
+        if place.contains("/tests") || place.contains("/testing/") || place.ends_with("src/ports.rs") {
+            continue;
+        }
+        // A tool does not run without its context.
+        for sign in ["ToolContext {", ".converse("] {
+            assert_eq!(text.contains(sign), place.ends_with("turn/round.rs"), "{place}: {sign}");
+        }
+    }
+}
+
 /// The modules that features share: marks around foreign text, and the reader of HTML.
 const SHARED: [&str; 2] = ["marks", "reader"];
 

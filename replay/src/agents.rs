@@ -1,88 +1,69 @@
-//! The agents of a recorded turn: what it read of their transcripts, and the templates that it used.
+//! The agents of a recorded turn: what it read of their transcripts, and the templates that it made them from.
 
-use std::cell::RefCell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use futures::FutureExt;
-use futures::future::LocalBoxFuture;
-use serde::Deserialize;
-
-use engine::journal::{Agent, AgentChange, Fact, ModelOutcome, Round};
+use engine::journal::{Agent, AgentChange, Entry, Fact, Round};
 use engine::ports::{Agents, LogError, ToolError};
 
 use crate::script::Script;
 
 /// The agents as the record has them.
-pub struct Kept {
-    script: Rc<Script>,
-    /// The calls whose templates were given already.
-    taken: RefCell<BTreeSet<String>>,
-}
+pub struct Kept(pub Rc<Script>);
 
-/// The arguments of a call that makes an agent, as far as the replay needs them.
-#[derive(Deserialize)]
-struct Arguments {
-    #[serde(default)]
-    template: Option<String>,
-}
-
-impl Kept {
-    pub fn new(script: &Rc<Script>) -> Self {
-        Kept { script: Rc::clone(script), taken: RefCell::default() }
-    }
-
-    fn changes(&self) -> impl Iterator<Item = (&str, String, &AgentChange)> {
-        self.script.entries.iter().flat_map(|entry| match &entry.fact {
-            Fact::Agents(changes) => {
-                changes.iter().map(|change| (entry.at.as_str(), entry.key(), change)).collect()
+impl Agents for Kept {
+    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError> {
+        let name = self.0.kept_name(agent_id);
+        let recalled = self.0.agent_changes().find_map(|(_, change)| match change {
+            AgentChange::Recalled { name: other, rounds, cut } if Some(other) == name.as_ref() => {
+                Some((rounds.clone(), *cut))
             }
+            _ => None,
+        });
+        Ok(recalled.unwrap_or_default())
+    }
+}
+
+impl Script {
+    /// The changes of agents, each with the call that made it.
+    fn agent_changes(&self) -> impl Iterator<Item = (&str, &AgentChange)> {
+        self.entries.iter().flat_map(|entry| match &entry.fact {
+            Fact::Agents(changes) => changes.iter().map(|change| (entry.at.as_str(), change)).collect(),
             _ => Vec::new(),
         })
     }
 
     /// The agent of this id among those that earlier turns left.
-    fn name_of(&self, id: &str) -> Option<String> {
-        let kept = self.script.entries.iter().find_map(|entry| match &entry.fact {
+    fn kept_name(&self, id: &str) -> Option<String> {
+        let kept = self.entries.iter().find_map(|entry| match &entry.fact {
             Fact::Started(spec) => spec.setting.agents.as_ref(),
             _ => None,
         });
         kept?.kept.iter().find(|agent| agent.id == id).map(|agent| agent.name.clone())
     }
 
-    /// The keys of the calls that name a template, in the order of the record.
-    fn calls_with(&self, template: &str) -> impl Iterator<Item = String> {
-        self.script.entries.iter().flat_map(move |entry| {
-            let Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } = &entry.fact else {
-                return Vec::new();
-            };
-            let names = |arguments: &str| {
-                let read = serde_json::from_str::<Arguments>(arguments).ok().and_then(|read| read.template);
-                read.as_deref() == Some(template)
-            };
-            let calls = reply.tool_calls.iter().enumerate().filter(|(_, call)| names(&call.arguments));
-            calls.map(|(index, _)| format!("{}.{index}", entry.at)).collect()
-        })
-    }
-
-    /// The outcome of a template that a call names, with the gate before it: the agent that was made of it, or the refusal.
-    fn outcome(&self, template: &str) -> Option<(String, Result<String, ToolError>)> {
-        let mut taken = self.taken.borrow_mut();
-        let call = self.calls_with(template).find(|call| !taken.contains(call))?;
-        taken.insert(call.clone());
-        let made = self.changes().find_map(|(at, key, change)| match change {
-            AgentChange::Made { agent, .. } if at == call => Some((key, Ok(text_of(agent)))),
+    /// The template that a call with this result read for the call around it, which makes an agent: the text of that agent, or
+    /// the refusal of the call. Such calls are made one by one, so it is the first one that the replay has `written` no
+    /// outcome of.
+    pub fn template(&self, result: &str, written: &[Entry]) -> Result<String, ToolError> {
+        let is_open = |call: &&str| {
+            let is_outcome = |fact: &Fact| matches!(fact, Fact::Agents(_) | Fact::ToolEnded(_));
+            !written.iter().any(|entry| entry.at == *call && is_outcome(&entry.fact))
+        };
+        let reads = self.entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::ToolEnded(end) if end.content == result => Some(entry.at.rsplit_once("-read-")?.0),
             _ => None,
         });
-        let ended = || {
-            self.script.entries.iter().find_map(|entry| match &entry.fact {
-                Fact::ToolEnded(end) if entry.at == call => {
-                    Some((entry.key(), Err(ToolError(end.content.clone()))))
-                }
-                _ => None,
-            })
-        };
-        made.or_else(ended)
+        let call = reads.into_iter().find(is_open);
+        let call = call.ok_or_else(|| ToolError("the record has no such template".to_owned()))?;
+        let made = self.agent_changes().find_map(|(at, change)| match change {
+            AgentChange::Made { agent, .. } if at == call => Some(text_of(agent)),
+            _ => None,
+        });
+        let refusal = self.entries.iter().find_map(|entry| match &entry.fact {
+            Fact::ToolEnded(end) if entry.at == call => Some(end.content.clone()),
+            _ => None,
+        });
+        made.ok_or_else(|| ToolError(refusal.unwrap_or_default()))
     }
 }
 
@@ -92,28 +73,4 @@ fn text_of(agent: &Agent) -> String {
     let (servers, denied) = (servers.join(", "), denied.join(", "));
     let code = code.as_ref().map(|name| format!("code: {name}\n")).unwrap_or_default();
     format!("---\nmcp: {servers}\ndeny: {denied}\n{code}---\n{instructions}")
-}
-
-impl Agents for Kept {
-    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError> {
-        let name = self.name_of(agent_id);
-        let recalled = self.changes().find_map(|(_, _, change)| match change {
-            AgentChange::Recalled { name: other, rounds, cut } if Some(other) == name.as_ref() => {
-                Some((rounds.clone(), *cut))
-            }
-            _ => None,
-        });
-        Ok(recalled.unwrap_or_default())
-    }
-
-    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let outcome = self.outcome(name);
-        let script = Rc::clone(&self.script);
-        async move {
-            let Some((key, outcome)) = outcome else { return futures::future::pending().await };
-            script.gate(&key).await;
-            outcome
-        }
-        .boxed_local()
-    }
 }

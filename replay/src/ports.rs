@@ -35,7 +35,7 @@ pub fn ports(script: &Rc<Script>, written: &Rc<Written>) -> Ports {
         model: Rc::new(Models(Rc::clone(&script), Rc::clone(&written))),
         tools: Rc::new(Recorded(Rc::clone(&script), Rc::clone(&written))),
         clock: Rc::new(Hands(Rc::clone(&script))),
-        agents: Rc::new(Kept::new(&script)),
+        agents: Rc::new(Kept(Rc::clone(&script))),
         log: Rc::new(Journal(script, written)),
     }
 }
@@ -129,6 +129,10 @@ impl Tool for RecordedTool {
 
     fn addresses(&self, result: &str) -> Vec<String> {
         self.script.addresses(result)
+    }
+
+    fn content(&self, result: &str) -> Result<String, ToolError> {
+        self.script.template(result, &self.written.entries.borrow())
     }
 
     fn run(&self, _: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {

@@ -242,7 +242,8 @@ fn has(tools: &[String], name: &str) -> bool {
     tools.iter().any(|tool| tool == name)
 }
 
-// A-024 A-035 A-088 A-103: instructions come from a template of ours, or from a file of the workspace.
+// A-024 A-035 A-088 A-103, issue 42, M2: instructions come from a template of ours, or from a file of the workspace, which a
+// call of its own reads.
 #[tokio::test]
 async fn templates_are_ours_or_files_of_the_workspace() {
     let case = Case::new().await;
@@ -266,7 +267,7 @@ async fn templates_are_ours_or_files_of_the_workspace() {
     case.script("templates", steps).await;
     let body =
         json!({ "thread_id": new_id(), "content": case.said("Make them.", "templates"), "agents": true });
-    case.chat_with(&body).await;
+    let events = case.chat_with(&body).await;
     assert!(opened(&case, "ours").await.0.starts_with("You are a critic."));
     let (instructions, tools) = opened(&case, "filed").await;
     assert_eq!(instructions, "Be kind.");
@@ -274,9 +275,18 @@ async fn templates_are_ours_or_files_of_the_workspace() {
     assert!(has(&tools, "discuss") && !has(&tools, "task"), "{tools:?}");
     let told = case.requests("templates").await.requests[3].results();
     let refused = &told[told.len() - 4..];
-    for (told, why) in refused.iter().zip(["no file", "..", "no template", "cannot be templates"]) {
+    for (told, why) in refused.iter().zip(["no file", "..", "no template", "no tool that reads it"]) {
         assert!(told.starts_with("Error: ") && told.contains(why), "{told}");
     }
+    let reads = events
+        .iter()
+        .filter(|event| event.is("tool_call_update", &[("name", "read_file"), ("status", "end")]));
+    assert_eq!(
+        reads.map(|event| event.data["depth"].clone()).collect::<Vec<_>>(),
+        [json!(1), json!(1), json!(1)]
+    );
+    let used = stored::rows(&events, "tool_usage", "tool_name").await;
+    assert_eq!(used.iter().filter(|row| row["tool_name"] == "read_file").count(), 3, "{used:?}");
 }
 
 // A-103 A-106: a resource of a configured MCP server is a template, and may add the tools of that server.

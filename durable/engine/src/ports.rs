@@ -25,13 +25,11 @@ pub struct Ports {
     pub agents: Rc<dyn Agents>,
 }
 
-/// The thread's agents, as earlier turns on the turn's path left them, and the templates for new ones.
+/// The thread's agents, as earlier turns on the turn's path left them.
 pub trait Agents {
     /// The newest rounds of an agent, oldest first: at most [`crate::journal::MAX_TRANSCRIPT_BYTES`], but at least one where there is any.
     /// The flag says that older ones are left out. Rows are append-only, so each run of a turn reads the same.
     fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError>;
-    /// The text of a template, by its name. The model reads an error.
-    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>>;
 }
 
 /// Calls models.
@@ -87,6 +85,11 @@ pub trait Tool {
     /// [`WebSearch`](crate::toolbelt::Serves::WebSearch).
     fn addresses(&self, _result: &str) -> Vec<String> {
         Vec::new()
+    }
+    /// The content that a result of this tool brings, as it is at its source. The error says why it is not there. For tools
+    /// that declare what they read ([`Reads`](crate::toolbelt::Reads)).
+    fn content(&self, _result: &str) -> Result<String, ToolError> {
+        Err(ToolError("the result of this tool has no content of its own".to_owned()))
     }
     /// Validates the arguments and runs. The model reads an error, so its text says how to correct the call.
     fn run(

@@ -2,9 +2,7 @@
 
 use std::rc::Rc;
 
-use futures::FutureExt;
-use futures::future::LocalBoxFuture;
-use worker::{Env, Response};
+use worker::Response;
 
 use crate::storage::StoreError;
 use crate::storage::path::Path;
@@ -14,15 +12,13 @@ use engine::journal::{
     Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
     MAX_TRANSCRIPT_BYTES, People, Round, TurnSpec, fault_of_name,
 };
-use engine::ports::{Agents, LogError, ToolError};
-use engine::toolbelt::{PermissionClass, ToolSpec};
+use engine::ports::{Agents, LogError};
 use wire::model::Message;
 use wire::protocol::{
     AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest,
     DumpedHook, ErrorCode, Hook, HookList, MAX_DUMP_BYTES, MainAgent, NewHook, Owner, Seq,
 };
 
-use super::adapters::{Offered, files};
 use super::compose::{self, misconfigured};
 use super::limits::{self, AgentsThatStay};
 use super::respond::{json_response, no_content};
@@ -40,41 +36,17 @@ const _: () = assert!(
     MAX_TRANSCRIPT_BYTES + 6 * (MAX_HEARD_BYTES + MAX_INSTRUCTIONS_BYTES) + MAX_NAMES_BYTES + MAX_HOOKS_BYTES
         < MAX_DUMP_BYTES
 );
-/// The prefixes of templates that are files of the turn's workspace, and of those that are resources of an MCP server.
-const WORKSPACE: &str = "workspace:";
-const MCP: &str = "mcp:";
 
 /// The agents of a turn's path, for the engine.
 pub struct KeptAgents {
     store: Rc<Store>,
     path: Path,
-    env: Env,
-    /// The root of the workspace, where the turn may read it.
-    workspace: Option<String>,
-    /// The servers of a turn with agents, and the turn's tools, which say what it may read of them.
-    servers: Option<(Offered, Vec<ToolSpec>)>,
 }
 
 impl KeptAgents {
-    pub fn new(thread: &Thread, path: Path, spec: &TurnSpec) -> Result<Self, ApiError> {
-        let may_read = spec.policy.classes.contains(&PermissionClass::WorkspaceWrite);
-        let workspace = spec.policy.workspace_root.clone().filter(|_| may_read);
-        let has_agents = spec.setting.agents.is_some();
-        let servers = has_agents.then(|| Offered::unlisted(thread)).transpose()?;
-        let servers = servers.map(|servers| (servers, spec.tools.clone()));
-        Ok(KeptAgents { store: Rc::clone(&thread.store), path, env: thread.env.clone(), workspace, servers })
+    pub fn new(thread: &Thread, path: Path) -> Self {
+        KeptAgents { store: Rc::clone(&thread.store), path }
     }
-
-    fn resource(&self, address: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        match (address.split_once(':'), &self.servers) {
-            (Some((server, uri)), Some((servers, tools))) => servers.template(server, uri, tools),
-            _ => told("expected mcp:SERVER:URI".to_owned()),
-        }
-    }
-}
-
-fn told(problem: String) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-    async move { Err(ToolError(problem)) }.boxed_local()
 }
 
 impl Agents for KeptAgents {
@@ -82,18 +54,6 @@ impl Agents for KeptAgents {
         let read = self.store.agent_rounds(&self.path, agent_id, i64::MAX, MAX_TRANSCRIPT_BYTES);
         let (rounds, cut) = read.map_err(|StoreError(error)| LogError::Storage(error))?;
         Ok((rounds.into_iter().map(|round| round.messages).collect(), cut))
-    }
-
-    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        if let Some(text) = engine::agents::builtin(name) {
-            return async move { Ok(text.to_owned()) }.boxed_local();
-        }
-        match (name.strip_prefix(WORKSPACE), name.strip_prefix(MCP), &self.workspace) {
-            (Some(path), _, Some(root)) => files::template(&self.env, root, path),
-            (Some(_), _, None) => told("this conversation has no workspace".to_owned()),
-            (None, Some(address), _) => self.resource(address),
-            (None, None, _) => told(format!("there is no template {name:?}")),
-        }
     }
 }
 

@@ -249,6 +249,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         runs_at: RunsAt::Service,
         ask: false,
         serves: None,
+        reads: None,
     }
 }
 

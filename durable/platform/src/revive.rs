@@ -260,7 +260,7 @@ impl Thread {
         let history = self.frozen_history(&path, spec)?;
         let (parts, _) = compose::parts(self, &thread.owner, &thread.thread_id, &spec.policy)?;
         let reserved = numbers.reserved();
-        let agents = KeptAgents::new(self, path, spec)?;
+        let agents = KeptAgents::new(self, path);
         let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), keys);
         let rebuild = || rebuild(entries, Shown::read(told), history, ports).map_err(not_logged);
         let turn = self.store.transaction(rebuild).inspect_err(|_| numbers.set_reserved(reserved))?;

@@ -87,7 +87,7 @@ impl Thread {
             let Opening { thread, turn, .. } = &opening;
             let live = Rc::new(LiveLog::new(turn.turn_id.as_str(), turn.seq_first));
             let about = About::new(thread, turn, &spec.context_type);
-            let agents = KeptAgents::new(self, opening.standing.path.clone(), &spec)?;
+            let agents = KeptAgents::new(self, opening.standing.path.clone());
             let ports = self.ports((parts, agents), about, &live, Rc::clone(&numbers), Keys::default());
             let was_queued = self.write_start(ask, &opening, &before)?;
             let turn = Turn::begin(spec, history, ports).map_err(not_logged)?;

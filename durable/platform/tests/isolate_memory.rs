@@ -12,7 +12,7 @@ use std::task::Poll;
 
 use engine::journal::{Commit, History, Round, Setting, TurnSpec};
 use engine::offer::{InContext, offered};
-use engine::ports::{Agents, Clock, Heard, Log, LogError, Model, Ports, Tool, ToolError, Tools};
+use engine::ports::{Agents, Clock, Heard, Log, LogError, Model, Ports, Tool, Tools};
 use engine::profiles::{Chain, ContextProfile, Limits, PricedModel};
 use engine::toolbelt::ToolPolicy;
 use engine::turn::{Ran, Turn};
@@ -115,11 +115,6 @@ struct NoAgents;
 impl Agents for NoAgents {
     fn transcript(&self, _: &str) -> Result<(Vec<Round>, bool), LogError> {
         Ok((Vec::new(), false))
-    }
-
-    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let problem = format!("no template {name}");
-        async move { Err(ToolError(problem)) }.boxed_local()
     }
 }
 

@@ -158,6 +158,42 @@ pub fn shapes() -> Vec<Shape> {
             None,
         ),
         (
+            "templates that calls read",
+            |seed| {
+                let task = |name: &str, template: &str| {
+                    ("task", json!({"name": name, "template": template, "prompt": "Well?"}))
+                };
+                let calls = [
+                    task("a", "workspace:a.md"),
+                    task("b", "mcp:library:a.md"),
+                    task("c", "workspace:none.md"),
+                    task("d", "workspace:empty.md"),
+                ];
+                let again = task("a", "workspace:a.md");
+                let levels = [
+                    (
+                        "go",
+                        vec![
+                            Reply::Calls(calls.into()),
+                            Reply::Calls(vec![again, task("e", "workspace:a.md")]),
+                            Reply::Text("Done."),
+                        ],
+                    ),
+                    ("A.", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("Well.")]),
+                ];
+                let mut case = Case::seeded(script(&levels), seed);
+                Rc::get_mut(&mut case.tools).unwrap().add_readers();
+                for (name, text) in [("a.md", "---\ndeny: fail\n---\nA."), ("empty.md", "")] {
+                    case.tools.texts.borrow_mut().insert(name.to_owned(), text.to_owned());
+                }
+                case.policy.allowed_mcp_servers.insert("library".to_owned());
+                case.offered_by = case.policy.clone();
+                case.setting.agents = Some(engine::journal::AgentSetting::default());
+                case
+            },
+            None,
+        ),
+        (
             "a plan",
             |seed| {
                 let steps = planned(&[("x", &[]), ("y", &[]), ("z", &["x", "y"])]);

@@ -140,3 +140,31 @@ async fn a_threads_hook_watches_its_turns() {
     assert_eq!(verdicts(&events), []);
     assert_eq!(first(&events, "cost_summary").data["tool_calls"], 1);
 }
+
+// Issue 42, M2: a hook sees the reads of templates as it sees the calls of models, and its block refuses the agent. The
+// first instance has a workspace, the second one MCP servers.
+#[tokio::test]
+async fn a_hook_sees_what_a_template_reads() {
+    for (case, read, template) in [
+        (Case::new().await, "read_file", "workspace:kind.md"),
+        (case().await, "mcp__everything__read_resource", "mcp:everything:demo://resource/dynamic/text/3"),
+    ] {
+        let (thread, path) = begun(&case).await;
+        let never = json!({ "builtin": "loop_guard", "match": [read], "options": { "times": 1 } });
+        case.client.put(&format!("{path}/never"), &never).await.expect(200).await;
+        let made = json!({ "name": "a", "template": template, "prompt": case.said("Go.", "a") });
+        case.script("", [call("task", made), text("Then not.")]).await;
+        let body = json!({ "thread_id": thread, "content": case.said("Make it.", ""), "agents": true });
+        let events = case.chat_with(&body).await;
+        let blocks: Vec<(&str, &str)> =
+            verdicts(&events).into_iter().map(|(hook, _, decision, _)| (hook, decision)).collect();
+        assert_eq!(blocks, [("never", "block")], "{read}");
+        // The read, and the call that made it.
+        let results = results(&events);
+        let refusal = format!("the template \"{template}\" was not read: blocked by hook never: ");
+        assert!(results.len() == 2 && results[1].starts_with(&refusal), "{read}: {results:?}");
+        let list = case.client.read(&format!("/api/threads/{thread}/agents")).await;
+        assert_eq!(list["agents"], json!([]));
+        assert!(case.requests("a").await.requests.is_empty());
+    }
+}

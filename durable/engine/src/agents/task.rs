@@ -121,7 +121,7 @@ async fn begun(call: &Running<'_>) -> Result<Result<(Arguments, String), ToolErr
         return Ok(Ok((asked, notes)));
     }
     let template = match &asked.template {
-        Some(name) => turn.ports.agents.template(name).await.and_then(|text| template::read(&text)),
+        Some(name) => template::named(call, name).await?,
         None => Ok(Template {
             instructions: asked.instructions.clone().unwrap_or_default(),
             ..Template::default()

@@ -1,9 +1,16 @@
 //! Templates: plain texts that become an agent's instructions. A head between two lines `---` may name the MCP servers whose
 //! tools the agent gets (`mcp: a, b`), the tools that it may not use (`deny: a, b`), and the call that answers in its place
 //! (`code: a`).
+//!
+//! Some are built in. The others are files of the workspace and resources of MCP servers, which a call of its own reads.
+
+use serde_json::json;
 
 use super::code;
 use crate::ports::ToolError;
+use crate::toolbelt::Reads;
+use crate::turn::composite::Running;
+use crate::turn::{self, Halt, Source};
 
 /// A template as it was read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +33,38 @@ const BUILTIN: [(&str, &str); 4] = [
 /// The text of a template that every deployment has.
 pub fn builtin(name: &str) -> Option<&'static str> {
     BUILTIN.iter().find(|(own, _)| *own == name).map(|(_, text)| *text)
+}
+
+/// The beginnings of the names of templates that are files of the workspace, and of those that are resources of an MCP
+/// server.
+const WORKSPACE: &str = "workspace:";
+const MCP: &str = "mcp:";
+
+/// The template of this name. The model reads an error.
+pub(super) async fn named(call: &Running<'_>, name: &str) -> Result<Result<Template, ToolError>, Halt> {
+    if let Some(text) = builtin(name) {
+        return Ok(read(text));
+    }
+    let source = match source(name) {
+        Ok(source) => source,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    Ok(turn::read(call, &source).await?.and_then(|text| read(&text)))
+}
+
+/// The place of a template that is not built in.
+fn source(name: &str) -> Result<Source<'_>, ToolError> {
+    let what = format!("the template {name:?}");
+    if let Some(path) = name.strip_prefix(WORKSPACE) {
+        let arguments = json!({ "path": path });
+        return Ok(Source { what, reads: Reads::WorkspaceFile, server: None, arguments });
+    }
+    let Some(address) = name.strip_prefix(MCP) else {
+        return Err(ToolError(format!("there is no template {name:?}")));
+    };
+    let (server, uri) =
+        address.split_once(':').ok_or_else(|| ToolError("expected mcp:SERVER:URI".to_owned()))?;
+    Ok(Source { what, reads: Reads::McpResource, server: Some(server), arguments: json!({ "uri": uri }) })
 }
 
 /// The line above and below the head.

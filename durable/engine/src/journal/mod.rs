@@ -365,6 +365,7 @@ impl TurnSpec {
             Work::Hook => "hook",
             Work::Verify => "workflow_verify",
             Work::Notes => "workflow_notes",
+            Work::Read => "read",
         }
     }
 

@@ -126,6 +126,8 @@ pub enum Work {
     Verify,
     /// Writes the notes of a planned step.
     Notes,
+    /// Reads content for a call. It asks no model.
+    Read,
 }
 
 impl Work {
@@ -135,14 +137,16 @@ impl Work {
             Work::Subtask | Work::Step | Work::Agent => Some(Role::Subagent),
             Work::Review => Some(Role::Quality),
             Work::Summary => Some(Role::Speed),
-            Work::Root | Work::Plan | Work::Route | Work::Hook | Work::Verify | Work::Notes => None,
+            Work::Root | Work::Plan | Work::Route | Work::Hook | Work::Verify | Work::Notes | Work::Read => {
+                None
+            }
         }
     }
 
     /// Whether hooks watch the level. Levels that only answer one question act on nothing, and hooks have no hooks.
     pub(crate) fn has_hooks(self) -> bool {
         match self {
-            Work::Root | Work::Subtask | Work::Step | Work::Agent => true,
+            Work::Root | Work::Subtask | Work::Step | Work::Agent | Work::Read => true,
             Work::Plan
             | Work::Review
             | Work::Route

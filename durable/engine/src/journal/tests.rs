@@ -171,6 +171,8 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("parallel_safe", 1),
         ("permission_class", 1),
         ("read_only", 2),
+        // It says what a tool is for, and restricts nothing.
+        ("reads", 2),
         ("runs_at", 1),
         // It says what a tool is for, and restricts nothing.
         ("serves", 2),

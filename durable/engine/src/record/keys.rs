@@ -95,6 +95,11 @@ impl LevelPath {
         LevelPath(format!("{call_key}-{NOTES}-"))
     }
 
+    /// The level in which the service reads content that a call needs. It asks no model.
+    pub(crate) fn reading(call_key: &str) -> Self {
+        LevelPath(format!("{call_key}-{READ}-"))
+    }
+
     /// The level of the calls that the service makes for a workflow's step. It asks no model.
     pub(crate) fn actions(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{ACTIONS}"))
@@ -113,6 +118,7 @@ const SUMMARY: &str = "summary";
 const HOOK: &str = "hook";
 const VERIFY: &str = "verify";
 const NOTES: &str = "notes";
+const READ: &str = "read";
 const WAVE: char = 'w';
 const DISCUSSION: char = 'd';
 const ACTIONS: char = 'a';
@@ -134,6 +140,7 @@ pub(crate) fn work(at: &str) -> Work {
         HOOK => Work::Hook,
         VERIFY => Work::Verify,
         NOTES => Work::Notes,
+        READ => Work::Read,
         call if call.starts_with(WAVE) => Work::Step,
         call if call.starts_with(DISCUSSION) => Work::Agent,
         _ => Work::Subtask,
@@ -212,6 +219,7 @@ mod tests {
             (LevelPath::hook(&hook_key(&call, 3)), "0.12h3-hook-0", Work::Hook),
             (LevelPath::verifier(&call), "0.12-verify-0", Work::Verify),
             (LevelPath::notes(&call), "0.12-notes-0", Work::Notes),
+            (LevelPath::reading(&call), "0.12-read-0", Work::Read),
         ] {
             assert_eq!(path.step(0), step);
             assert_eq!(work(step), expected);

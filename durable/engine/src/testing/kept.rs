@@ -1,20 +1,16 @@
-//! The agents that earlier turns left, and templates, in memory.
+//! The agents that earlier turns left, in memory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use futures::FutureExt;
-use futures::future::LocalBoxFuture;
-
 use crate::journal::{Agent, AgentRow, AgentSetting, MAX_TRANSCRIPT_BYTES, Round};
-use crate::ports::{Agents, LogError, ToolError};
+use crate::ports::{Agents, LogError};
 
 /// The agents of a thread between two turns.
 #[derive(Clone, Default)]
 pub struct KeptAgents {
     pub agents: RefCell<BTreeMap<String, Agent>>,
     rounds: RefCell<BTreeMap<String, Vec<Round>>>,
-    pub templates: RefCell<BTreeMap<String, String>>,
     /// How often a transcript was read.
     pub reads: Cell<u32>,
 }
@@ -48,12 +44,5 @@ impl Agents for KeptAgents {
             all += bytes(&rounds[from]);
         }
         Ok((rounds[from..].to_vec(), from > 0))
-    }
-
-    fn template(&self, name: &str) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let found = self.templates.borrow().get(name).cloned();
-        let found = found.or_else(|| crate::agents::builtin(name).map(str::to_owned));
-        let found = found.ok_or_else(|| ToolError(format!("there is no template {name:?}")));
-        async move { found }.boxed_local()
     }
 }

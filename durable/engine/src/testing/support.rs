@@ -154,7 +154,7 @@ pub struct Case {
     pub setting: Setting,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
-    /// What earlier turns left of agents, and templates.
+    /// What earlier turns left of agents.
     pub agents: Rc<KeptAgents>,
 }
 

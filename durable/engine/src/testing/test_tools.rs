@@ -1,6 +1,7 @@
 //! Tools that record their runs for the tests.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures::FutureExt;
@@ -10,7 +11,7 @@ use super::scripted::Pace;
 use super::support::Disk;
 use crate::journal::{Answer, Asking, Entry, Fact};
 use crate::ports::{Given, Input, Tool, ToolContext, ToolError, ToolReply, Tools};
-use crate::toolbelt::{PermissionClass, Serves, ToolSpec};
+use crate::toolbelt::{PermissionClass, Reads, Serves, ToolSpec, declare};
 use wire::protocol::{Form, FormQuestion};
 
 /// Tools that record their runs for the tests.
@@ -19,6 +20,8 @@ pub struct TestTools {
     pub ran: Rc<RefCell<Vec<String>>>,
     in_flight: Rc<Cell<u32>>,
     pub peak: Rc<Cell<u32>>,
+    /// The texts that [`Body::Text`] reads, by their paths and addresses.
+    pub texts: Rc<RefCell<BTreeMap<String, String>>>,
     pace: Rc<Pace>,
     disk: Rc<Disk>,
 }
@@ -33,6 +36,8 @@ pub enum Body {
     Search(&'static [&'static str]),
     /// Reads a page, unless its address says that it is broken.
     Page,
+    /// Reads a text of [`TestTools::texts`].
+    Text,
     /// Asks for a name, and again as long as the answer is "again".
     Form,
 }
@@ -59,6 +64,7 @@ struct TestTool {
     peak: Rc<Cell<u32>>,
     pace: Rc<Pace>,
     disk: Rc<Disk>,
+    texts: Rc<RefCell<BTreeMap<String, String>>>,
 }
 
 impl Tool for TestTool {
@@ -73,6 +79,11 @@ impl Tool for TestTool {
 
     fn addresses(&self, result: &str) -> Vec<String> {
         result.lines().filter(|line| line.starts_with("http")).map(str::to_owned).collect()
+    }
+
+    fn content(&self, result: &str) -> Result<String, ToolError> {
+        let text = result.strip_prefix("<text>\n").and_then(|rest| rest.strip_suffix("\n</text>"));
+        text.map(str::to_owned).ok_or_else(|| ToolError("it is not whole".to_owned()))
     }
 
     fn converse(
@@ -115,6 +126,7 @@ impl Tool for TestTool {
         let begun = self.spec.is_pure() || self.disk.count(is_start) > 0;
         assert!(begun, "{key} runs before its start is on disk");
         let takes_ms = self.pace.tool_ms();
+        let read = self.read(arguments);
         async move {
             in_flight.set(in_flight.get() + 1);
             peak.set(peak.get().max(in_flight.get()));
@@ -126,11 +138,23 @@ impl Tool for TestTool {
                 Body::Search(found) => Ok(format!("Found:\n{}", found.join("\n"))),
                 Body::Page if text.contains("broken") => Err(ToolError("it is broken".to_owned())),
                 Body::Page => Ok(format!("the text of {text}")),
+                Body::Text => read,
                 Body::Fail => Err(ToolError(format!("{text} failed"))),
                 Body::Hang => futures::future::pending().await,
             }
         }
         .boxed_local()
+    }
+}
+
+impl TestTool {
+    /// The text that the arguments name, between marks.
+    fn read(&self, arguments: &str) -> Result<String, ToolError> {
+        let named = serde_json::from_str::<BTreeMap<String, String>>(arguments).unwrap_or_default();
+        let name = named.into_values().next().unwrap_or_default();
+        let text = self.texts.borrow().get(&name).cloned();
+        let text = text.ok_or_else(|| ToolError(format!("there is no {name:?}")))?;
+        Ok(format!("<text>\n{text}\n</text>"))
     }
 }
 
@@ -161,8 +185,8 @@ impl TestTools {
             spec.permission_class = Some(PermissionClass::Safe);
             change(&mut spec);
             let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
-            let (pace, disk) = (Rc::clone(pace), Rc::clone(disk));
-            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk })
+            let (pace, disk, texts) = (Rc::clone(pace), Rc::clone(disk), Rc::default());
+            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk, texts })
         };
         TestTools {
             tools: vec![
@@ -182,9 +206,17 @@ impl TestTools {
             ran,
             in_flight,
             peak,
+            texts: Rc::default(),
             pace: Rc::clone(pace),
             disk: Rc::clone(disk),
         }
+    }
+
+    fn push(&mut self, spec: ToolSpec, body: Body) {
+        let (ran, in_flight, peak) =
+            (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
+        let (pace, disk, texts) = (Rc::clone(&self.pace), Rc::clone(&self.disk), Rc::clone(&self.texts));
+        self.tools.push(Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk, texts }));
     }
 }
 
@@ -210,10 +242,20 @@ impl TestTools {
             spec.name = name.to_owned();
             spec.permission_class = Some(PermissionClass::Network);
             spec.serves = Some(serves);
-            let (ran, in_flight, peak) =
-                (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
-            let (pace, disk) = (Rc::clone(&self.pace), Rc::clone(&self.disk));
-            self.tools.push(Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk }));
+            self.push(spec, body);
+        }
+    }
+
+    /// Adds a tool that reads files of a workspace, and one that reads resources of the MCP server `library`. Their names are
+    /// their own.
+    pub fn add_readers(&mut self) {
+        for (name, class, reads, server) in [
+            ("look_at", PermissionClass::WorkspaceWrite, Reads::WorkspaceFile, None),
+            ("fetch_note", PermissionClass::Network, Reads::McpResource, Some("library")),
+        ] {
+            let spec = declare(name, class, "Reads a text.", serde_json::json!({"type": "object"}));
+            let (mcp_server, reads) = (server.map(str::to_owned), Some(reads));
+            self.push(ToolSpec { read_only: true, mcp_server, reads, ..spec }, Body::Text);
         }
     }
 
@@ -226,10 +268,7 @@ impl TestTools {
             spec.name = name.to_owned();
             spec.permission_class = Some(PermissionClass::Network);
             (spec.idempotent, spec.exclusive_lock) = (idempotent, lock.map(str::to_owned));
-            let (ran, in_flight, peak) =
-                (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
-            let (pace, disk) = (Rc::clone(&self.pace), Rc::clone(&self.disk));
-            self.tools.push(Rc::new(TestTool { spec, body: Body::Form, ran, in_flight, peak, pace, disk }));
+            self.push(spec, Body::Form);
         }
     }
 

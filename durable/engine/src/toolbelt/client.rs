@@ -72,6 +72,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         timeout_ms: None,
         runs_at: RunsAt::Client,
         serves: None,
+        reads: None,
         ask: false,
     }
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 pub use policy::{Rule, ToolPolicy, ToolRules};
 pub use schema::{OutputSchema, not_json};
-pub use spec::{PermissionClass, RunsAt, Serves, ToolError, ToolSpec, declare};
+pub use spec::{PermissionClass, Reads, RunsAt, Serves, ToolError, ToolSpec, declare};
 pub use users::{ToolUsers, Users};
 
 use wire::model::ToolDefinition;

@@ -93,6 +93,10 @@ pub struct ToolSpec {
     /// The service of the tool to the engine's own calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serves: Option<Serves>,
+    /// The content that the tool reads for the engine's own calls. It is no value of `serves`: code that does not know a
+    /// value cannot read entry 0, and code that does not know a member goes on without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<Reads>,
 }
 
 /// A service to the engine's own calls. They find a tool by this fact and not by its name.
@@ -104,6 +108,18 @@ pub enum Serves {
     WebSearch,
     /// Reads a page of the web: takes `{url}`, and its result is the page's text.
     WebPage,
+}
+
+/// Content that the engine's own calls need. They find the tool that reads it by this fact and not by its name, and
+/// `Tool::content` takes it out of the tool's result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Reads {
+    /// A file of the turn's workspace: the tool takes `{path}`.
+    WorkspaceFile,
+    /// A resource of the MCP server that offers the tool: the tool takes `{uri}`.
+    McpResource,
 }
 
 /// The side that carries a call out.
@@ -167,6 +183,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
         runs_at: RunsAt::Service,
         ask: false,
         serves: None,
+        reads: None,
     }
 }
 

@@ -14,7 +14,7 @@ use futures::pin_mut;
 use super::closing::{Scope, foresee};
 use super::level::Level;
 use super::{Halt, Turn};
-use crate::journal::{Commit, Entry, Fact, HookSaid};
+use crate::journal::{Commit, Entry, Fact, HookSaid, Work};
 use crate::record::PendingCall;
 use crate::record::hooks::OpenHook;
 use crate::record::keys::{LevelPath, call_key, hook_key, work};
@@ -203,12 +203,15 @@ async fn is_late(turn: &Turn, open: &OpenHook) {
 }
 
 impl Turn {
-    /// The hooks of a child level: copies of its parent's, each with a state of its own.
+    /// The hooks of a child level: copies of its parent's, each with a state of its own. What the service reads for a call is
+    /// also watched by the hooks that watch the level of that call alone.
     pub(super) fn copied_hooks(&self, parent: &Level, path: &str) -> Vec<Rc<Hook>> {
-        if !work(&format!("{path}0")).has_hooks() {
+        let work = work(&format!("{path}0"));
+        if !work.has_hooks() {
             return Vec::new();
         }
-        let all = parent.hooks().iter().filter(|hook| hook.of == HookReach::All);
+        let is_copied = |hook: &Hook| hook.of == HookReach::All || work == Work::Read;
+        let all = parent.hooks().iter().filter(|hook| is_copied(hook));
         let copied = |hook: &Rc<Hook>| match (self.parts.judge)(hook) {
             Judge::Rule(rule) => Rc::new(rule.copied(hook)),
             Judge::Model(_) => Rc::clone(hook),

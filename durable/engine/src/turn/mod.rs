@@ -6,6 +6,7 @@
 //! - `level`: one level as a pure state machine, which decides each next step. `open`: opens child levels.
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
+//! - `reading`: reads content from outside that a call of the engine needs, by a call of its own.
 //! - `hooking`: asks the hooks of a level, before its model calls and before its calls.
 //! - `summary`: levels that summarise the turns before this one.
 //! - `agents`: the thread's agents in the journal, and the one that the user talks to.
@@ -32,6 +33,7 @@ mod left;
 mod level;
 mod open;
 mod parking;
+mod reading;
 mod reserve;
 mod results;
 mod round;
@@ -53,6 +55,7 @@ pub use self::level::request_tokens;
 pub use self::level::{Level, LevelEnd, Step};
 pub(crate) use self::level::{Staged, fits};
 pub use self::parking::{Asked, Receipt};
+pub(crate) use self::reading::{Source, read};
 pub(crate) use self::results::truncated;
 pub use self::run::{Ran, Turn};
 

@@ -19,11 +19,12 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::marks::unmarked;
 use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
-use engine::toolbelt::{PermissionClass, ToolSpec};
+use engine::toolbelt::{PermissionClass, Reads, ToolSpec};
 use operations::Workspace;
 pub use operations::room;
 pub use port::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
@@ -114,6 +115,7 @@ fn declared() -> [(Operation, ToolSpec); 5] {
             "additionalProperties": false, "examples": [example]});
         ToolSpec { read_only: true, ..declare(name, PermissionClass::WorkspaceWrite, description, schema) }
     };
+    let reads = |spec| ToolSpec { reads: Some(Reads::WorkspaceFile), ..spec };
     // Idempotent: a store recognises a repeated write by its operation id, and deleting a missing file succeeds.
     let writes = |spec| ToolSpec {
         parallel_safe: false,
@@ -124,7 +126,7 @@ fn declared() -> [(Operation, ToolSpec); 5] {
     [
         (
             Operation::Read,
-            spec(
+            reads(spec(
                 "read_file",
                 "Reads a text file of the workspace. A long file comes in pieces: use from_line to read on.",
                 json!({
@@ -134,7 +136,7 @@ fn declared() -> [(Operation, ToolSpec); 5] {
                 }),
                 &["path"],
                 json!({"path": "notes/plan.md"}),
-            ),
+            )),
         ),
         (
             Operation::Write,
@@ -189,6 +191,11 @@ fn declared() -> [(Operation, ToolSpec); 5] {
 impl Tool for FileTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn content(&self, result: &str) -> Result<String, ToolError> {
+        let why = "the file is no text, or too long for one result";
+        unmarked(operations::CONTENT, result).ok_or_else(|| ToolError(why.to_owned()))
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {

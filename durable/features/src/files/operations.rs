@@ -15,6 +15,9 @@ use engine::ports::{ToolContext, ToolError};
 use engine::versions::Seen;
 use wire::protocol::workspaces_beside;
 
+/// The mark around the content of a file.
+pub(super) const CONTENT: &str = "file_content";
+
 /// The workspace of one call.
 pub(super) struct Workspace {
     files: Rc<dyn Files>,
@@ -228,7 +231,7 @@ pub(super) fn has_room(files: &[FileInfo], key: &str, bytes: usize) -> Result<()
 
 /// The lines of a text that fit into one result, as data. A last line names the missing part and where to read on.
 fn piece(path: &str, text: &str, from: usize, lines: Option<usize>) -> String {
-    let marked = |text: &str| format!("{IS_DATA}\n{}", verbatim("file_content", ("path", path), text));
+    let marked = |text: &str| format!("{IS_DATA}\n{}", verbatim(CONTENT, ("path", path), text));
     if from == 1 && lines.is_none() && text.len() <= MAX_TOLD_BYTES {
         return marked(text);
     }

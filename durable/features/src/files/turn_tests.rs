@@ -4,9 +4,9 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use crate::files::Files;
 use crate::files::in_memory::InMemory;
-use crate::files::tools;
+use crate::files::{Files, MAX_TOLD_BYTES, tools};
+use engine::journal::AgentSetting;
 use engine::testing::*;
 
 fn case(script: Script) -> (Case, Rc<InMemory>) {
@@ -88,4 +88,44 @@ fn a_kill_at_every_commit_writes_nothing_twice_and_forgets_no_version() {
             assert_eq!(files.text("/a").unwrap(), "1 3, says the child", "{kill:?}");
         }
     }
+}
+
+// Issue 42, M2. A-024: the template of an agent is read by `read_file`, whole or not at all. The level that makes the agent has
+// not seen the file by that.
+#[test]
+fn a_template_is_read_by_the_tool_and_no_further() {
+    let made = |name: &str, path: &str| {
+        ("task", json!({"name": name, "template": format!("workspace:{path}"), "prompt": "Well?"}))
+    };
+    let write = |path: &str, text: &str| ("write_file", json!({"path": path, "content": text}));
+    let fits = format!("{}Be kind.", " ".repeat(MAX_TOLD_BYTES - 8));
+    let beyond = "x".repeat(MAX_TOLD_BYTES + 1);
+    let (mut case, files) = case(script(&[
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![
+                    made("a", "kind"),
+                    made("b", "fits"),
+                    made("c", "beyond"),
+                    made("d", "../kind"),
+                ]),
+                Reply::Calls(vec![write("kind", "Be rude.")]),
+                Reply::Text("Done."),
+            ],
+        ),
+        ("Be kind.", vec![Reply::Text("Yes.")]),
+    ]));
+    for (path, text) in [("/kind", "Be kind."), ("/fits", fits.as_str()), ("/beyond", &beyond)] {
+        files.put(path, text);
+    }
+    case.setting.agents = Some(AgentSetting::default());
+    let case = case.run();
+    let of_root = results(&case).into_iter().filter(|line| !line.contains(" depth "));
+    let of_root: Vec<String> = of_root.map(|line| line.split_once(" End ").unwrap().1.to_owned()).collect();
+    let unread = "the file is no text, or too long for one result";
+    assert_eq!(of_root[..3], [r#""Yes.""#.to_owned(), r#""Yes.""#.to_owned(), format!("error {unread:?}")]);
+    assert!(of_root[3].contains("was not read") && of_root[3].contains(".."), "{}", of_root[3]);
+    assert!(of_root[4].contains("you have not read it"), "{}", of_root[4]);
+    assert_eq!(files.text("/kind").unwrap(), "Be kind.");
 }

@@ -14,6 +14,10 @@ use wire::redact::redacted;
 
 /// The most bytes of a result: below the engine's limit, so that the engine never cuts it again.
 pub const MAX_TOLD_BYTES: usize = 45_000;
+/// The beginning of the line above the content of a resource.
+const HEAD: &str = "[resource ";
+/// The end of that line where there is no content below.
+const NO_TEXT: &str = " bytes that are no text";
 /// The most bytes of a name, an address or a description in a list.
 const MAX_LINE: usize = 500;
 
@@ -143,8 +147,8 @@ impl Item {
     fn contained(&self) -> String {
         let head = format!("{}, {}", line(self.uri.as_deref().unwrap_or_default()), self.mime());
         match &self.text {
-            Some(text) => format!("[resource {head}]\n{text}"),
-            None => format!("[resource {head}, {} bytes that are no text]", self.bytes()),
+            Some(text) => format!("{HEAD}{head}]\n{text}"),
+            None => format!("{HEAD}{head}, {}{NO_TEXT}]", self.bytes()),
         }
     }
 
@@ -186,10 +190,11 @@ impl ListPage {
 }
 
 impl Contents {
-    /// The text as it is; none where a part is no text.
-    pub fn text(self) -> Option<String> {
-        let texts: Option<Vec<String>> = self.contents.into_iter().map(|item| item.text).collect();
-        texts.map(|texts| texts.join("\n"))
+    /// The text of a resource, from the form for the model; none where the resource is no text. Further parts of it keep their
+    /// heads.
+    pub fn text(told: &str) -> Option<&str> {
+        let (head, text) = told.strip_prefix(HEAD)?.split_once("]\n")?;
+        (!head.ends_with(NO_TEXT)).then_some(text)
     }
 
     pub fn told(&self) -> String {

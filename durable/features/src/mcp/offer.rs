@@ -12,7 +12,7 @@ use super::config::{Server, ToolWords};
 use super::content::cut;
 use super::message::Capabilities;
 use super::modern;
-use engine::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
+use engine::toolbelt::{OutputSchema, PermissionClass, Reads, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 
 /// The prefix of the tools of servers: `mcp__SERVER__TOOL`. No tool of ours has it.
@@ -160,7 +160,8 @@ impl Offers {
             let words = server.tools.get(reading.name()).cloned().unwrap_or_default();
             let (description, schema) = reading.declaration();
             let description = description.replace("SERVER", &server.name);
-            let spec = ToolSpec { read_only: true, ..declare(server, &words, name, description, &schema) };
+            let declared = declare(server, &words, name, description, &schema);
+            let spec = ToolSpec { read_only: true, reads: reading.reads(), ..declared };
             if let Err(why) = self.push(Offer { spec, asks: false, output_schema: None }) {
                 self.left_out.push(format!("{}: {why}", reading.name()));
             }
@@ -208,6 +209,11 @@ impl Reading {
             Reading::ListPrompts => "list_prompts",
             Reading::GetPrompt => "get_prompt",
         }
+    }
+
+    /// The content that it reads for the engine's own calls.
+    pub fn reads(self) -> Option<Reads> {
+        (self == Reading::ReadResource).then_some(Reads::McpResource)
     }
 
     /// Finds one by the tool's name.
@@ -267,6 +273,7 @@ fn declare(
         timeout_ms: Some(server.timeout_ms.saturating_mul(PATIENCE)),
         runs_at: RunsAt::Service,
         serves: None,
+        reads: None,
         ask: false,
     }
 }

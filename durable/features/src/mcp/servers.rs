@@ -3,17 +3,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use futures::FutureExt;
-use futures::future::{LocalBoxFuture, join_all};
+use futures::future::join_all;
 
 use super::config::McpServers;
 use super::connection::{Connection, parsed};
-use super::content::Contents;
 use super::error::McpError;
-use super::offer::{Offer, Offers, Reading, ToolPage};
+use super::offer::{Offer, Offers, ToolPage};
 use super::port::McpPorts;
 use super::tool::McpTool;
-use engine::ports::{Tool, ToolError, Tools};
+use engine::ports::{Tool, Tools};
 use engine::toolbelt::{ToolRules, ToolSpec};
 use wire::protocol::{ContextKind, Owner};
 
@@ -100,36 +98,6 @@ impl Servers {
     pub fn tool(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
         let connection = self.connections.get(spec.mcp_server.as_ref()?)?;
         McpTool::new(spec, connection).map(|tool| Rc::new(tool) as Rc<dyn Tool>)
-    }
-
-    /// Reads a resource as plain text, for an agent's instructions. The turn's tools say what a model may read: it needs
-    /// the tool that reads resources of the server, without a person's question.
-    pub fn template(
-        &self,
-        server: &str,
-        uri: &str,
-        tools: &[ToolSpec],
-    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let reads = |spec: &&ToolSpec| {
-            let reading = Reading::of(server, &spec.name).filter(|_| spec.mcp_tool.is_none());
-            reading == Some(Reading::ReadResource) && !spec.ask
-        };
-        let connection = tools.iter().find(reads).and(self.connections.get(server)).cloned();
-        let (server, uri) = (server.to_owned(), uri.to_owned());
-        async move {
-            let refused =
-                || ToolError(format!("resources of {server:?} cannot be templates in this conversation"));
-            let connection = connection.ok_or_else(refused)?;
-            let read = connection.call("resources/read", &serde_json::json!({ "uri": uri })).await;
-            let text =
-                read.and_then(|contents| parsed::<Contents>(&contents)).map(|contents| contents.text());
-            match text {
-                Ok(Some(text)) => Ok(connection.hidden(text)),
-                Ok(None) => Err(ToolError(format!("the resource {uri:?} is no text"))),
-                Err(failure) => Err(ToolError(connection.hidden(failure.told(&server)))),
-            }
-        }
-        .boxed_local()
     }
 
     /// The tools of a deployment, and those of its servers.

@@ -12,11 +12,14 @@ use super::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut
 use super::error::McpError;
 use super::modern;
 use super::offer::Reading;
-use crate::marks::{IS_DATA, verbatim};
+use crate::marks::{IS_DATA, unmarked, verbatim};
 use engine::journal::Asking;
 use engine::ports::{Input, Tool, ToolContext, ToolError, ToolReply};
 use engine::toolbelt::ToolSpec;
 use wire::model::RawValueEq;
+
+/// The mark around the answer of a server.
+const RESULT: &str = "mcp_result";
 
 pub struct McpTool {
     spec: ToolSpec,
@@ -38,13 +41,25 @@ impl McpTool {
             Some(name) => What::Call(name.clone()),
             None => What::Read(Reading::of(&connection.server.name, &spec.name)?),
         };
-        Some(McpTool { spec: spec.clone(), connection: Rc::clone(connection), what })
+        // A declaration that former code froze does not say what the tool reads.
+        let reads = match what {
+            What::Read(reading) => reading.reads(),
+            What::Call(_) => None,
+        };
+        let spec = ToolSpec { reads, ..spec.clone() };
+        Some(McpTool { spec, connection: Rc::clone(connection), what })
     }
 }
 
 impl Tool for McpTool {
     fn spec(&self) -> &ToolSpec {
         &self.spec
+    }
+
+    fn content(&self, result: &str) -> Result<String, ToolError> {
+        let told = unmarked(RESULT, result);
+        let text = told.as_deref().and_then(Contents::text).map(str::to_owned);
+        text.ok_or_else(|| ToolError("the resource is no text, or too long for one result".to_owned()))
     }
 
     /// Runs it for nobody who could fill in a form.
@@ -81,7 +96,7 @@ impl Tool for McpTool {
             match carried_out(&connection, &what, &schema, &arguments, &input).await {
                 Ok(Said::Asks(asking)) => ToolReply::Asks(asking),
                 Ok(Said::Text(said, is_error)) => {
-                    let marked = verbatim("mcp_result", ("server", server), &hidden(said));
+                    let marked = verbatim(RESULT, ("server", server), &hidden(said));
                     let told = format!("{IS_DATA}\n{marked}");
                     ToolReply::Ended(if is_error { Err(ToolError(told)) } else { Ok(told) })
                 }

@@ -8,8 +8,8 @@ use worker::wasm_bindgen_futures::spawn_local;
 
 use crate::storage::outgoing::News;
 use engine::journal::FailureRecord;
-use engine::ports::{ToolError, Tools};
-use engine::toolbelt::{ToolRules, ToolSpec};
+use engine::ports::Tools;
+use engine::toolbelt::ToolRules;
 use features::mcp::config::McpServers;
 use features::mcp::port::{McpPorts, Spawn};
 use features::mcp::{Known, Listed, Missing, Servers};
@@ -62,16 +62,6 @@ impl Offered {
     /// The note about missing servers for the model.
     pub fn note(&self) -> String {
         self.listed.note()
-    }
-
-    /// Reads a resource as the template of an agent, as far as the turn's tools let its model read one.
-    pub fn template(
-        &self,
-        server: &str,
-        uri: &str,
-        tools: &[ToolSpec],
-    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        self.servers.template(server, uri, tools)
     }
 
     /// The tools of a deployment, and those of its servers.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::journal::{AgentChange, Fact};
+use crate::journal::{AgentChange, Entry, Fact};
 use crate::turn::tests::faults::killed_at_every_commit;
 
 /// The answers of agents that the journal has.
@@ -72,35 +72,38 @@ fn a_search_that_dies_goes_on_where_it_was() {
 #[test]
 fn a_template_that_changed_meanwhile_changes_nothing() {
     let new = || {
-        let case = with_agents(script(&[
+        let levels = script(&[
             (
                 "go",
                 vec![
-                    Reply::Calls(vec![("task", json!({"name": "a", "template": "t", "prompt": "x"}))]),
+                    Reply::Calls(vec![(
+                        "task",
+                        json!({"name": "a", "template": "workspace:t", "prompt": "x"}),
+                    )]),
                     Reply::Text("Done."),
                 ],
             ),
             ("A.", vec![Reply::Calls(vec![("echo", json!({}))]), Reply::Text("ok")]),
             ("B.", vec![Reply::Text("other")]),
-        ]));
-        case.agents.templates.borrow_mut().insert("t".to_owned(), "A.".to_owned());
-        case
+        ]);
+        with_texts(levels, &[("t", "A.")])
     };
     let commits = new().run().disk.commits.get();
     let (mut before, mut after) = (0, 0);
     for dies_after in 1..commits {
         let mut case = new();
         case.run_with(Some(Kill::AfterCommits(dies_after)), |_, _| {});
-        let is_made = case.disk.count(|entry| matches!(entry.fact, Fact::Agents(_))) > 0;
-        case.agents.templates.borrow_mut().insert("t".to_owned(), "B.".to_owned());
+        let is_read = |entry: &Entry| entry.at.contains("-read-") && matches!(entry.fact, Fact::ToolEnded(_));
+        let was_read = case.disk.count(is_read) > 0;
+        case.tools.texts.borrow_mut().insert("t".to_owned(), "B.".to_owned());
         case.resume(None);
         case.check();
         assert_eq!(
             results(&case),
-            [if is_made { "ok" } else { "other" }],
+            [if was_read { "ok" } else { "other" }],
             "killed after commit {dies_after}"
         );
-        *(if is_made { &mut after } else { &mut before }) += 1;
+        *(if was_read { &mut after } else { &mut before }) += 1;
     }
     assert!(before > 0 && after > 0, "{before} {after}");
 }

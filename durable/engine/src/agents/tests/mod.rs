@@ -6,6 +6,7 @@ mod random;
 mod refusals;
 mod roots;
 mod tasks;
+pub(crate) mod templates;
 pub(crate) mod websearch;
 
 use std::rc::Rc;
@@ -47,6 +48,19 @@ pub fn websearch(question: &str) -> (&'static str, Value) {
 pub fn with_web(script: Script, found: &'static [&'static str]) -> Case {
     let mut case = with_agents(script);
     Rc::get_mut(&mut case.tools).unwrap().add_web(found);
+    case
+}
+
+/// A turn with agents and tools that read texts: files by their paths, and resources of the MCP server `library` by their
+/// addresses.
+pub fn with_texts(script: Script, texts: &[(&str, &str)]) -> Case {
+    let mut case = with_agents(script);
+    Rc::get_mut(&mut case.tools).unwrap().add_readers();
+    case.policy.allowed_mcp_servers.insert("library".to_owned());
+    case.offered_by = case.policy.clone();
+    for (name, text) in texts {
+        case.tools.texts.borrow_mut().insert((*name).to_owned(), (*text).to_owned());
+    }
     case
 }
 
@@ -104,11 +118,11 @@ pub(crate) fn rich() -> Case {
         Message::User { content: "Who are you?".into() },
         Message::Assistant { content: "The keeper.".to_owned(), tool_calls: Vec::new(), raw: None },
     ];
-    let template = "---\nmcp: library\ndeny: fail\n---\nBe strict.".to_owned();
+    let template = "---\nmcp: shop\ndeny: fail\n---\nBe strict.";
     let work = Reply::TextAndCalls("Hm. ", vec![("locked", json!({})), ("echo", json!({}))]);
     let once = json!({"name": "once", "builtin": "spawn_limit", "options": {"most": 1}});
     let lead = Reply::Calls(vec![task("hand", "Work.", "Dig."), ("hook", once)]);
-    let case = with_agents(script(&[
+    let levels = script(&[
         (
             "go",
             vec![
@@ -139,8 +153,8 @@ pub(crate) fn rich() -> Case {
         ),
         ("Lead.", vec![lead, Reply::Text("It digs.")]),
         ("Work.", vec![Reply::Text("Dug.")]),
-    ]));
-    case.agents.templates.borrow_mut().insert("workspace:critic.md".to_owned(), template);
+    ]);
+    let case = with_texts(levels, &[("critic.md", template)]);
     case.agents.take(vec![AgentRow { agent: keeper, has_ended: false, rounds: vec![before] }]);
     let setting = Some(case.agents.setting(None));
     let setting = Setting { agents: setting, agent_hooks: true, ..case.setting.clone() };

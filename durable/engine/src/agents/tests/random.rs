@@ -43,6 +43,11 @@ fn call((kind, who, others): (u8, u8, u8)) -> (&'static str, Value) {
         11 => ("write", json!({})),
         14 => websearch(if who % 2 == 0 { "Where?" } else { "When?" }),
         15 => ("task", json!({"name": name, "template": "websearch", "prompt": "Well?"})),
+        16 => {
+            let template =
+                ["workspace:a.md", "mcp:library:b.md", "workspace:gone.md"][usize::from(others) % 3];
+            ("task", json!({"name": name, "template": template, "prompt": "Well?"}))
+        }
         12 => ("todo_write", json!({"todos": [{"text": name}]})),
         13 => ("memory_list", json!({})),
         _ => ("echo", json!({})),
@@ -76,7 +81,14 @@ impl Random {
         ];
         let levels: Vec<_> = levels.into_iter().chain(agents).chain(web).collect();
         let mut case = Case::seeded(script(&levels), self.seed);
-        Rc::get_mut(&mut case.tools).unwrap().add_web(&["https://a/", "https://broken/", "https://down/"]);
+        let tools = Rc::get_mut(&mut case.tools).unwrap();
+        tools.add_web(&["https://a/", "https://broken/", "https://down/"]);
+        tools.add_readers();
+        case.policy.allowed_mcp_servers.insert("library".to_owned());
+        case.offered_by = case.policy.clone();
+        for (name, instructions) in ["a.md", "b.md"].iter().zip(INSTRUCTIONS) {
+            case.tools.texts.borrow_mut().insert((*name).to_owned(), instructions.to_owned());
+        }
         let (subtasks, llm_calls, tool_calls, depth) = self.limits;
         case.limits = Limits { subtasks, llm_calls, tool_calls, depth, iterations: 6, ..case.limits };
         if let Some(before) = before {
@@ -110,7 +122,7 @@ impl Random {
 }
 
 fn some_replies() -> impl Strategy<Value = Replies> {
-    let call = (0..17_u8, any::<u8>(), any::<u8>());
+    let call = (0..18_u8, any::<u8>(), any::<u8>());
     prop::collection::vec(prop::collection::vec(call, 0..4), 0..4)
 }
 

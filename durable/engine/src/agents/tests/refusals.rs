@@ -130,11 +130,14 @@ fn a_tool_gets_and_gives_no_more_than_it_needs() {
 #[test]
 fn a_template_does_not_widen_the_policy() {
     let root = vec![
-        Reply::Calls(vec![("task", json!({"name": "a", "template": "t", "tools": ["echo"], "prompt": "x"}))]),
+        Reply::Calls(vec![(
+            "task",
+            json!({"name": "a", "template": "workspace:t", "tools": ["echo"], "prompt": "x"}),
+        )]),
         Reply::Text("Done."),
     ];
-    let mut case = with_agents(script(&[("go", root), ("A.", vec![Reply::Text("ok")])]));
-    case.agents.templates.borrow_mut().insert("t".to_owned(), "---\nmcp: library, shop\n---\nA.".to_owned());
+    let levels = script(&[("go", root), ("A.", vec![Reply::Text("ok")])]);
+    let mut case = with_texts(levels, &[("t", "---\nmcp: library, shop\n---\nA.")]);
     let of_server = |name: &str, server: &str| -> Rc<dyn Tool> {
         let spec = declare(name, PermissionClass::Safe, "Looks.", json!({"type": "object"}));
         Rc::new(Nosy(ToolSpec { mcp_server: Some(server.to_owned()), ..spec }))
@@ -148,7 +151,7 @@ fn a_template_does_not_widen_the_policy() {
     case.offered_by = case.policy.clone();
     let case = case.run();
     let names: Vec<String> = requests_of(&case, "A.")[0].tools.iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(names, ["echo", "find"]);
+    assert_eq!(names, ["echo", "fetch_note", "find"]);
 }
 
 // Issue 20, 2: subtasks end with their calls, and have no agents.

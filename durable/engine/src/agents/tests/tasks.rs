@@ -170,7 +170,7 @@ fn an_agent_without_a_prompt_is_only_made() {
 // A-011 A-024 A-035 A-087 A-088 A-103: it refuses what the agent may not do, and its maker may.
 #[test]
 fn a_template_gives_instructions_and_takes_tools_away() {
-    let case = with_agents(script(&[
+    let levels = script(&[
         (
             "go",
             vec![
@@ -183,10 +183,9 @@ fn a_template_gives_instructions_and_takes_tools_away() {
             ],
         ),
         ("Be strict.", vec![Reply::Calls(vec![("fail", json!({}))]), Reply::Text("yes")]),
-    ]));
-    let text = "---\ndeny: fail, discuss\n---\nBe strict.".to_owned();
-    case.agents.templates.borrow_mut().insert("workspace:critic.md".to_owned(), text);
-    let case = case.run();
+    ]);
+    let text = "---\ndeny: fail, discuss\n---\nBe strict.";
+    let case = with_texts(levels, &[("critic.md", text)]).run();
     assert_eq!(
         results(&case),
         ["yes\n\n[These tools are not yours to give and were left out: secret]", "error: fail {} failed"]

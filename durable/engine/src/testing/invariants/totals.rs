@@ -72,6 +72,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
         Work::Root | Work::Subtask | Work::Agent => limits.iterations,
         Work::Route | Work::Summary => 1,
         Work::Hook | Work::Verify => 2,
+        Work::Read => 0,
     };
     assert!(steps.iter().all(|(at, made)| made.len() <= most(at) as usize), "{shown}");
     let is_cut = |call: &Call| call.result.len() <= limits.tool_result_bytes;

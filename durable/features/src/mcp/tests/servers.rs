@@ -3,7 +3,7 @@ use crate::mcp::{Listed, Servers};
 use crate::{Resources, Standard};
 use engine::offer::offered;
 use engine::ports::{ToolContext, ToolError};
-use engine::toolbelt::{ToolPolicy, ToolSpec};
+use engine::toolbelt::{Reads, ToolPolicy, ToolSpec};
 use engine::versions::{Seen, Versions};
 
 fn servers(case: &Case, names: &[&str]) -> Rc<Servers> {
@@ -250,35 +250,38 @@ fn resources_and_prompts_are_read() {
     assert!(long.len() < 45_100);
 }
 
-// A-103 A-106: a template is read as it is, and no further than the turn's model could read.
+// Issue 42, M2. A-103: the tool that reads resources says so, also where former code froze its declaration, and takes the
+// text out of its own result.
 #[test]
-fn a_resource_is_a_template_where_the_model_may_read_it() {
+fn a_resource_is_taken_out_of_the_result_that_has_it() {
     let case = Case::opening(|asked| match asked.rpc() {
-        "tools/list" => Says::json(&asked.result(json!({"tools": []}))),
-        "resources/read" => match asked.body["params"]["uri"].as_str().unwrap() {
-            "a://text" => {
-                Says::json(&asked.result(json!({"contents": [{"uri": "a://text", "text": "Be kind."}]})))
-            }
-            _ => Says::json(&asked.result(json!({"contents": [{"uri": "a://blob", "blob": "AAAA"}]}))),
-        },
+        "tools/list" => {
+            Says::json(&asked.result(json!({"tools": [{"name": "read", "inputSchema": {"type": "object"}}]})))
+        }
+        "resources/read" => {
+            let (uri, text) = (&asked.body["params"]["uri"], "---\nmcp: docs\n---\nBe kind.\n</mcp_result>");
+            let content = match uri.as_str().unwrap() {
+                "a://text" => json!({"uri": uri, "mimeType": "text/plain", "text": text}),
+                _ => json!({"uri": uri, "blob": "AAAA"}),
+            };
+            Says::json(&asked.result(json!({"contents": [content]})))
+        }
         other => panic!("{other}"),
     });
     let docs = servers(&case, &["docs"]);
-    let tools: Vec<ToolSpec> = listed(&docs).offers.into_iter().map(|offer| offer.spec).collect();
-    let read = |server: &str, uri: &str, tools: &[ToolSpec]| {
-        block_on(docs.template(server, uri, tools)).map_err(|refusal| refusal.0)
+    let specs: Vec<ToolSpec> = listed(&docs).offers.into_iter().map(|offer| offer.spec).collect();
+    let reading: Vec<_> = specs.iter().filter(|spec| spec.reads == Some(Reads::McpResource)).collect();
+    let [spec] = reading.try_into().unwrap();
+    assert_eq!(spec.name, "mcp__docs__read_resource");
+    let tool = docs.tool(&ToolSpec { reads: None, ..spec.clone() }).unwrap();
+    assert_eq!(tool.spec().reads, Some(Reads::McpResource));
+    let read = |uri: &str| {
+        let result = block_on(tool.run(&json!({ "uri": uri }).to_string(), context(&case))).unwrap();
+        tool.content(&result).map_err(|ToolError(why)| why)
     };
-    assert_eq!(read("docs", "a://text", &tools), Ok("Be kind.".to_owned()));
-    assert!(read("docs", "a://blob", &tools).unwrap_err().contains("is no text"));
-    let asked = case.server.methods().len();
-    let refused = |server: &str, tools: &[ToolSpec]| {
-        assert!(read(server, "a://text", tools).unwrap_err().contains("cannot be templates"));
-    };
-    refused("other", &tools);
-    refused("docs", &[]);
-    let asks: Vec<ToolSpec> = tools.iter().map(|spec| ToolSpec { ask: true, ..spec.clone() }).collect();
-    refused("docs", &asks);
-    let own = |spec: &ToolSpec| ToolSpec { mcp_tool: Some("read_resource".to_owned()), ..spec.clone() };
-    refused("docs", &tools.iter().map(own).collect::<Vec<_>>());
-    assert_eq!(case.server.methods().len(), asked, "the server is not asked");
+    assert_eq!(read("a://text"), Ok("---\nmcp: docs\n---\nBe kind.\n</mcp_result>\n".to_owned()));
+    assert_eq!(read("a://blob"), Err("the resource is no text, or too long for one result".to_owned()));
+    // A server's own tool is no reader, whatever it calls itself.
+    let posing = ToolSpec { mcp_tool: Some("read_resource".to_owned()), ..spec.clone() };
+    assert_eq!(docs.tool(&posing).unwrap().spec().reads, None);
 }

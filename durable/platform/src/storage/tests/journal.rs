@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::plan;
 use engine::journal::{Answer, Entry, Fact, ModelOutcome, Setting, ToolEnd, TurnSpec, TurnStop};
 use engine::profiles::{Chain, Limits, Price, PricedModel};
-use engine::toolbelt::{PermissionClass, RunsAt, Serves, ToolPolicy, ToolSpec};
+use engine::toolbelt::{PermissionClass, Reads, RunsAt, Serves, ToolPolicy, ToolSpec};
 use wire::model::{
     ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
@@ -56,6 +56,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         runs_at: RunsAt::Client,
         ask: true,
         serves: Some(Serves::WebSearch),
+        reads: Some(Reads::WorkspaceFile),
     };
     let mut tools = vec![spec.clone()];
     spec.permission_class = Some(PermissionClass::Safe);

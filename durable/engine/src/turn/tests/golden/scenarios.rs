@@ -28,11 +28,24 @@ pub struct Scenario {
     pub during: fn(&Turn, usize),
     /// Whether the turn parks, and goes on with [`answer`].
     pub parks: bool,
+    /// Whether former code of this format wrote its journals, in a shape that this code does not write any more. They stay
+    /// as they are.
+    pub is_former: bool,
 }
 
 /// A turn that the test only runs.
 const fn plain(name: &'static str, case: fn() -> Case) -> Scenario {
-    Scenario { name, case, during: |_, _| {}, parks: false }
+    Scenario { name, case, during: |_, _| {}, parks: false, is_former: false }
+}
+
+/// A turn that the test only runs, with journals of former code.
+const fn former(name: &'static str, case: fn() -> Case) -> Scenario {
+    Scenario { is_former: true, ..plain(name, case) }
+}
+
+/// A turn that parks.
+const fn parked(name: &'static str, case: fn() -> Case) -> Scenario {
+    Scenario { parks: true, ..plain(name, case) }
 }
 
 /// All of them. A name is the name of a file.
@@ -54,21 +67,19 @@ pub const ALL: &[Scenario] = &[
     plain("routed", routed),
     plain("summarised", summarised),
     plain("hooked", every_kind),
-    plain("agents", crate::agents::tests::rich),
+    // Former code read the template of an agent without a call of its own.
+    former("agents", crate::agents::tests::rich),
+    former("template-read-within", crate::agents::tests::templates::from_file),
+    plain("agents-and-template", crate::agents::tests::rich),
     plain("agent-as-root", crate::agents::tests::as_root),
     plain("workflow", crate::workflow::tests::deaths::rich),
     plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
-    Scenario {
-        name: "parked-review",
-        case: crate::workflow::tests::planned::with_all_members,
-        during: |_, _| {},
-        parks: true,
-    },
-    Scenario { name: "parked-approval", case: approval, during: |_, _| {}, parks: true },
-    Scenario { name: "parked-client", case: client, during: |_, _| {}, parks: true },
-    Scenario { name: "parked-form", case: crate::turn::tests::forms::golden, during: |_, _| {}, parks: true },
-    Scenario { name: "parked-limit", case: limit, during: |_, _| {}, parks: true },
+    parked("parked-review", crate::workflow::tests::planned::with_all_members),
+    parked("parked-approval", approval),
+    parked("parked-client", client),
+    parked("parked-form", crate::turn::tests::forms::golden),
+    parked("parked-limit", limit),
     plain("stopped-budget", || {
         let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
         Case::new(script(&[("go", endless)])).limits(|limits| limits.llm_calls = 3)
@@ -81,29 +92,23 @@ pub const ALL: &[Scenario] = &[
         Case::new(script(&[("go", vec![Reply::Fail("Half of ", ModelErrorKind::Overloaded)])]))
     }),
     Scenario {
-        name: "stopped-cancelled",
-        case: || {
-            Case::new(script(&[
-                ("go", vec![Reply::Calls(vec![subtask("a")])]),
-                ("a", vec![Reply::Hang("so ")]),
-            ]))
-        },
         during: |turn, step| {
             if step >= 4 {
                 drop(turn.stop(TurnStop::Cancelled));
             }
         },
-        parks: false,
+        ..plain("stopped-cancelled", || {
+            let hangs = ("a", vec![Reply::Hang("so ")]);
+            Case::new(script(&[("go", vec![Reply::Calls(vec![subtask("a")])]), hangs]))
+        })
     },
     Scenario {
-        name: "stopped-interrupted",
-        case: || Case::new(script(&[("go", vec![Reply::Hang("")])])),
         during: |turn, step| {
             if step >= 2 {
                 drop(turn.stop(TurnStop::Interrupted { detail: "its run was lost".to_owned() }));
             }
         },
-        parks: false,
+        ..plain("stopped-interrupted", || Case::new(script(&[("go", vec![Reply::Hang("")])])))
     },
 ];
 
