@@ -9,7 +9,7 @@ use engine::toolbelt::ToolUsers;
 use platform::limits::{self, AgentsThatStay};
 use platform::quota::Quotas;
 use platform::sessions::tokens::Tokens;
-use providers::config::{Configuration, Roles};
+use providers::config::Configuration;
 use serde::Serialize;
 use wire::model::ModelChoice;
 
@@ -92,9 +92,9 @@ impl Health {
         let configuration = Configuration::from_env(var);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
         if quotas.is_ok_and(|quotas| quotas.limits_money())
-            && let Ok(Configuration { roles, .. }) = &configuration
+            && let Ok(configuration) = &configuration
         {
-            problems.extend(unpriced(roles));
+            problems.extend(unpriced(configuration));
         }
         match configuration {
             Ok(Configuration { roles, .. }) if problems.is_empty() => {
@@ -122,8 +122,9 @@ impl Health {
 }
 
 /// The models without a price. Where a quota limits money, no turn starts with them.
-fn unpriced(roles: &Roles) -> Option<String> {
-    let offers = std::iter::once(&roles.primary).chain(roles.more.values()).flat_map(Chain::iter);
+fn unpriced(Configuration { roles, guard, .. }: &Configuration) -> Option<String> {
+    let chains = std::iter::once(&roles.primary).chain(roles.more.values()).chain(guard);
+    let offers = chains.flat_map(Chain::iter);
     let models: BTreeSet<String> =
         offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
     let models = models.into_iter().collect::<Vec<_>>().join(", ");
@@ -238,6 +239,8 @@ mod tests {
             ("LLM_IDLE_MS", "hunter2".to_owned()),
             ("MODEL_PRIMARY", "hunter2".to_owned()),
             ("MODEL_PRIMARY", "demo:hunter2, demo:hunter2".to_owned()),
+            ("MODEL_GUARD", "hunter2".to_owned()),
+            ("MODEL_GUARD", "Hunter2:x".to_owned()),
             ("MODEL_OPTIONS", r#"{"hunter2": {}}"#.to_owned()),
             ("MODEL_OPTIONS", r#"{"*": {"reasoning_effort": "Hunter2"}}"#.to_owned()),
             ("CAPABILITIES", r#"{"demo:demo": {"hunter2": true}}"#.to_owned()),
@@ -304,6 +307,8 @@ mod tests {
         assert!(missing.contains("PRICES") && missing.contains("mine"), "{missing}");
         let price = ("PRICES", r#"{"openai:mine": {"input": 1, "cached": 1, "output": 1}}"#);
         assert_eq!(problems(&[quotas, ("LLM_MODEL", "mine"), price]), "");
+        let guard = problems(&[quotas, ("LLM_MODEL", "mine"), price, ("MODEL_GUARD", "openai:strict")]);
+        assert!(guard.contains("PRICES") && guard.contains("openai:strict"), "{guard}");
     }
 
     #[test]

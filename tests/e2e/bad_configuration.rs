@@ -30,6 +30,7 @@ async fn a_wrong_configuration_is_told_and_no_turn_starts() {
         "FETCH_ALLOW",
         "BRAVE_API_KEY",
         "MODEL_OPTIONS",
+        "MODEL_GUARD",
         "GROQ_BASE_URL",
         "OPENAI_API_KEY",
     ];

@@ -5,6 +5,7 @@
 mod of_threads;
 
 use espalier_test_support::case::first;
+use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::{d1_at, eventually};
 use espalier_test_support::{Case, Client, Event, Step, Value, call, calls, env, json, text};
 
@@ -61,6 +62,38 @@ async fn a_smart_guard_blocks_and_the_model_reads_why() {
         (kinds.len() == 3).then(|| assert_eq!(kinds.iter().filter(|kind| **kind == "hook").count(), 1))
     })
     .await;
+}
+
+// Issue 42, M3: whichever models a request names, those of the operator judge for the operator's hook, which cannot quit. No
+// request names them.
+#[tokio::test]
+async fn no_request_chooses_who_judges_for_the_operator() {
+    let case = case().await;
+    case.script("", [write(&case), text("Then not.")]).await;
+    case.script("judge", [verdict("block", "it is a secret")]).await;
+    let mut body = case.says("Keep it.");
+    body["model"] = json!("secondary");
+    let events = case.chat_with(&body).await;
+    assert_eq!(verdicts(&events), [("guard", "action", "block", "it is a secret")]);
+    let judged = case.requests("judge").await.requests;
+    assert_eq!(judged.len(), 1);
+    assert_eq!(judged[0].body["model"], "fake-guard");
+    assert!(!judged[0].body.to_string().contains("quit"), "{}", judged[0].body);
+    assert!(case.requests("").await.requests.iter().all(|request| request.body["model"] == "fake-2"));
+    let turn = first(&events, "session").text("turn_id").to_owned();
+    eventually("D1 has the usage", || async {
+        let sql =
+            format!("SELECT profile FROM llm_usage WHERE turn_id = '{turn}' AND operation_type = 'hook'");
+        let rows = d1_at(STATE, &sql).await;
+        rows.first().map(|row| assert_eq!(row["profile"], "guard"))
+    })
+    .await;
+    for named in ["guard", "openai:fake-guard"] {
+        let mut body = case.says("Hello");
+        body["model"] = json!(named);
+        let reply = case.client.post("/api/chat", &body).await;
+        assert_problem(reply, 400, "invalid_request", Some("model")).await;
+    }
 }
 
 #[tokio::test]

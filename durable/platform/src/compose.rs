@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{AgentSetting, FORMAT, Session, Setting, Summaries, TurnSpec, least_reader};
+use engine::journal::{AgentSetting, FORMAT, Guards, Session, Setting, Summaries, TurnSpec, least_reader};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -22,6 +22,7 @@ use wire::protocol::{
 use super::adapters::{self, Offered, Retrieved};
 use super::deployment::{Deployment, Var};
 use super::limits::{self, Overrides, SummariseOldTurns};
+use super::sessions::judges::judges;
 use super::sessions::way::Way;
 use super::thread::Thread;
 use bindings::env::{AI, is_bound};
@@ -97,12 +98,6 @@ fn profile(context: Option<&ChatContext>, mode: Option<ModeProfile>, session: bo
     if session { context.in_session() } else { context.in_mode(mode) }
 }
 
-/// The roles whose models judge the steps of a session.
-fn roles(session: &Session) -> impl Iterator<Item = Role> {
-    let verifiers = session.definition.steps.iter().filter_map(|step| step.verifier.as_ref());
-    verifiers.filter_map(|verifier| Role::of(verifier.model.as_deref()?))
-}
-
 /// Composes a new turn by the present configuration. From here on the turn depends on its spec alone.
 // Long: a member for each part of a turn.
 pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), ApiError> {
@@ -138,15 +133,17 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     // A router chooses among these roles, unless the request names a model.
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
     let asks_router = frame.mode == Some(ModeProfile::AutoRoute) && frame.model.is_none();
-    // A step names the role of the models that judge it.
-    let judging = frame.session.iter().flat_map(roles).filter_map(|role| Some((role, other(role)?)));
+    let judging = frame.session.iter().flat_map(|session| judges(&configuration.roles, &session.definition));
     let routed: BTreeMap<Role, Chain> = if asks_router { routed.collect() } else { judging.collect() };
+    let guards = Some(able(configuration.guards().clone())).filter(|guards| *guards != chain);
+    let guards = Guards { hooks: hooks.all.len(), models: guards };
     let setting = Setting {
         reviewers: other(Role::Quality),
         routed,
         summaries: summaries(&thread.deployment, &limits, other(Role::Speed))?,
         // The operator's are asked first.
         hooks: hooks.all.iter().chain(&frame.hooks).cloned().collect(),
+        guards: Some(guards).filter(|guards| guards.hooks > 0),
         agent_hooks,
         instructions: instructions.in_tree(),
         forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
@@ -288,6 +285,10 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     let others = configuration.roles.of(Role::Subagent).into_iter().chain(reviewers);
     // A step may name any role.
     let others = others.chain(configuration.roles.more.values().filter(|_| session));
+    // A session's judges and the operator's hooks may have models that the request does not name.
+    let has_guards = !thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?.all.is_empty();
+    let judges = [(&configuration.roles.primary, session), (configuration.guards(), has_guards)];
+    let others = others.chain(judges.into_iter().filter(|(_, judges)| *judges).map(|(chain, _)| chain));
     let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
     if money && offers.any(|offer| offer.price.is_none()) {
         return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));

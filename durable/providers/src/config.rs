@@ -36,6 +36,8 @@ const DEMO_WORK_MS: RangeInclusive<u64> = 0..=10_000;
 pub struct Configuration {
     /// The models of each configured role.
     pub roles: Roles,
+    /// The models of the operator's hooks, which no request may name; none: the primary ones.
+    pub guard: Option<Chain>,
     /// Further models that a request may name.
     pub others: Vec<PricedModel>,
     /// The providers by name.
@@ -125,6 +127,11 @@ impl Configuration {
         self.offers().find(|offer| offer.choice.id() == name).cloned().map(Chain::of)
     }
 
+    /// The models of the operator's hooks.
+    pub fn guards(&self) -> &Chain {
+        self.guard.as_ref().unwrap_or(&self.roles.primary)
+    }
+
     /// The profile of a request with that name: a role, or `named` for a single model.
     pub fn profile(named: Option<&str>) -> &'static str {
         match named {
@@ -178,11 +185,16 @@ impl<'a> Reader<'a> {
                 more.insert(role, chain);
             }
         }
+        let guard = self.role(Role::Guard);
+        if guard.as_ref().is_some_and(|guard| !guard.first.choice.capabilities.tools) {
+            self.problems
+                .push("MODEL_GUARD: its models need tools, because a verdict is a call.".to_string());
+        }
         let others = self.list("MODELS");
         let patience = self.patience();
         let demo_work_ms = self.ms("DEMO_WORK_MS", 0, DEMO_WORK_MS);
         let offers: Vec<&PricedModel> =
-            primary.iter().chain(more.values()).flat_map(Chain::iter).chain(&others).collect();
+            primary.iter().chain(more.values()).chain(&guard).flat_map(Chain::iter).chain(&others).collect();
         let ids: BTreeSet<String> = offers.iter().map(|offer| offer.choice.id()).collect();
         if ids.len() > MAX_MODELS {
             self.problems.push(format!("There are {} models; at most {MAX_MODELS} fit.", ids.len()));
@@ -199,6 +211,7 @@ impl<'a> Reader<'a> {
         match primary {
             Some(primary) if self.problems.is_empty() => Ok(Configuration {
                 roles: Roles { primary, more },
+                guard,
                 others,
                 providers,
                 patience,
@@ -254,6 +267,7 @@ impl<'a> Reader<'a> {
             "MODEL_SPEED",
             "MODEL_BALANCED",
             "MODEL_QUALITY",
+            "MODEL_GUARD",
             "OPENAI_API_KEY",
             "ANTHROPIC_API_KEY",
             "GEMINI_API_KEY",

@@ -28,10 +28,16 @@ fn judged(case: &Case) -> Value {
 
 /// Begins a session of one step.
 async fn begin(case: &Case, step: Value) -> EventStream {
+    begin_by(case, step, "primary").await
+}
+
+/// The same, by a request that names these models.
+async fn begin_by(case: &Case, step: Value, model: &str) -> EventStream {
     case.endless_script("", [text("All done.")]).await;
     let workflow = workflow(case, &[step]).await;
     let body = json!({
         "thread_id": new_id(), "content": case.said("Go", ""), "workflow_target": "workflow", "workflow_id": workflow,
+        "model": model,
     });
     case.client.chat(&body).await
 }
@@ -79,6 +85,25 @@ async fn a_verifier_sends_work_back() {
     let judge = asked.iter().find(|record| record.body.to_string().contains("<verified_step>"));
     let question = judge.map(|record| record.body.to_string()).unwrap_or_default();
     assert!(question.contains(NOTES) && question.contains("Do a."), "{question}");
+}
+
+// Issue 42, M3: whichever models a request names, those of the deployment judge: here the primary ones, because there are none
+// of the role `quality`.
+#[tokio::test]
+async fn no_request_chooses_who_judges() {
+    let case = Case::new().await;
+    case.script("a", [complete(&case, "judge")]).await;
+    case.script("judge", [verdict("pass", "")]).await;
+    let events = begin_by(&case, judged(&case), "secondary").await.rest().await;
+    assert_eq!(updates(&events), ["running", "complete"]);
+    let asked = case.all_requests().await.requests;
+    let (judges, works): (Vec<_>, Vec<_>) =
+        asked.iter().partition(|record| record.body.to_string().contains("<verified_step>"));
+    assert_eq!(
+        judges.iter().map(|record| record.body["model"].clone()).collect::<Vec<_>>(),
+        [json!("fake-1")]
+    );
+    assert!(!works.is_empty() && works.iter().all(|record| record.body["model"] == "fake-2"));
 }
 
 // W-042 W-047: a person decides where the verifier does not; denied means once more, allowed means pass.

@@ -28,16 +28,21 @@ const WITH_HOOKS_OR_AGENTS: u32 = 3;
 /// The same of a turn that works on a session: code without sessions would skip its steps.
 const WITH_SESSION: u32 = 4;
 
+/// The same of a turn with hooks of the operator: older code has the turn's own models judge for them, which a request
+/// chooses, and lets them quit.
+const WITH_GUARDS: u32 = 5;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_SESSION;
+pub(crate) const NEWEST_READ: u32 = WITH_GUARDS;
 
 /// The oldest format whose readers may go on with a turn of this setting.
 pub fn least_reader(setting: &Setting) -> u32 {
     let is_plain = setting.hooks.is_empty() && !setting.agent_hooks && setting.agents.is_none();
-    match (setting.session.is_some(), is_plain) {
-        (true, _) => WITH_SESSION,
-        (false, true) => LEAST_READER,
-        (false, false) => WITH_HOOKS_OR_AGENTS,
+    match (setting.guards.is_some(), setting.session.is_some(), is_plain) {
+        (true, ..) => WITH_GUARDS,
+        (false, true, _) => WITH_SESSION,
+        (false, false, true) => LEAST_READER,
+        (false, false, false) => WITH_HOOKS_OR_AGENTS,
     }
 }
 

@@ -39,7 +39,7 @@ pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
 pub use session::{Session, SessionChange, Steered, StepEnd};
-pub use setting::{Setting, Summaries, Work};
+pub use setting::{Guards, Setting, Summaries, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
 pub use stop::TurnStop;
 pub use text::TextPart;
@@ -325,6 +325,7 @@ impl TurnSpec {
             Some(Role::Subagent) => self.subtask_chain.as_ref(),
             Some(Role::Quality) => self.setting.reviewers.as_ref().or_else(|| self.routed(Role::Quality)),
             Some(Role::Speed) => self.summarisers().or_else(|| self.routed(Role::Speed)),
+            Some(Role::Guard) => self.setting.guards.as_ref().and_then(|guards| guards.models.as_ref()),
             Some(role) => self.routed(role),
         };
         other.unwrap_or(&self.chain)
@@ -343,7 +344,7 @@ impl TurnSpec {
     /// The name of a role's models in the telemetry.
     pub fn profile_of(&self, models: Option<Role>) -> &str {
         match models {
-            Some(Role::Quality) => Role::Quality.as_str(),
+            Some(role @ (Role::Quality | Role::Guard)) => role.as_str(),
             Some(Role::Subagent) if self.subtask_chain.is_some() => Role::Subagent.as_str(),
             Some(Role::Speed) if self.summarisers().is_some() => Role::Speed.as_str(),
             Some(role) if self.setting.routed.contains_key(&role) => role.as_str(),

@@ -42,7 +42,7 @@ pub struct Setting {
     /// The models that review plans, where they differ from the turn's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Chain>,
-    /// The models by role that the router may choose for the root.
+    /// The models by role that the router may choose for the root, and those that judge the steps of a session.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub routed: BTreeMap<Role, Chain>,
     /// How turns that leave the model's view are summarised; none where they leave without a word.
@@ -51,6 +51,10 @@ pub struct Setting {
     /// The hooks of the root, in the order in which they are asked. Other levels have copies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// The operator's among the hooks. None where there are none, and in a turn that former code began: its hooks ask the
+    /// turn's own models.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guards: Option<Guards>,
     /// Whether agents may make hooks of their own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub agent_hooks: bool,
@@ -66,6 +70,17 @@ pub struct Setting {
     /// The custom instructions of the turn, as the tree shows them. The system prompt has the texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<TreeInstructions>,
+}
+
+/// The operator's hooks of a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Guards {
+    /// How many of the turn's hooks, from the first on, are the operator's.
+    pub hooks: usize,
+    /// The models by which they judge, where they differ from the turn's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<Chain>,
 }
 
 /// The way in which a turn summarises earlier turns.
@@ -93,6 +108,7 @@ impl Default for Setting {
             routed: BTreeMap::new(),
             summaries: None,
             hooks: Vec::new(),
+            guards: None,
             agent_hooks: false,
             forms: false,
             agents: None,

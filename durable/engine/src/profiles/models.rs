@@ -20,10 +20,12 @@ pub enum Role {
     Speed,
     Balanced,
     Quality,
+    /// Judges for the operator's hooks. No request names it.
+    Guard,
 }
 
 impl Role {
-    /// All of them.
+    /// All that a request may name.
     pub const ALL: [Role; 6] =
         [Role::Primary, Role::Secondary, Role::Subagent, Role::Speed, Role::Balanced, Role::Quality];
 
@@ -36,10 +38,11 @@ impl Role {
             Role::Speed => "speed",
             Role::Balanced => "balanced",
             Role::Quality => "quality",
+            Role::Guard => "guard",
         }
     }
 
-    /// The role of this name.
+    /// The role that a request may name so.
     pub fn of(name: &str) -> Option<Role> {
         Role::ALL.into_iter().find(|role| role.as_str() == name)
     }

@@ -12,7 +12,7 @@ use futures::future::{Either, LocalBoxFuture, select, try_join_all};
 use futures::pin_mut;
 
 use super::closing::{Scope, foresee};
-use super::level::Level;
+use super::level::{Hooked, Level};
 use super::{Halt, Turn};
 use crate::journal::{Commit, Entry, Fact, HookSaid, Work};
 use crate::record::PendingCall;
@@ -32,6 +32,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) turn: &'a Turn,
     pub(crate) level: &'a Level,
     pub(crate) hook: &'a Hook,
+    /// Whether the hook is the operator's.
+    pub(crate) is_operators: bool,
     /// The key of the question.
     pub(crate) key: &'a str,
     /// The call that is about to be made, at the point `action`.
@@ -156,7 +158,8 @@ pub(super) async fn ask(
     // A hook that has quit still answers the question that a lost run put to it.
     let Some(state) = state.or_else(|| open.as_ref().map(|_| String::new())) else { return Ok(false) };
     turn.check()?;
-    let asked = Asked { turn, level, hook, key: &key, call, state: &state };
+    let is_operators = level.is_operators(index);
+    let asked = Asked { turn, level, hook, is_operators, key: &key, call, state: &state };
     match (turn.parts.judge)(hook) {
         Judge::Rule(rule) => turn.note_verdict(&asked, rule.judge(&asked), Commit::default()),
         Judge::Model(smart) => {
@@ -205,18 +208,19 @@ async fn is_late(turn: &Turn, open: &OpenHook) {
 impl Turn {
     /// The hooks of a child level: copies of its parent's, each with a state of its own. What the service reads for a call is
     /// also watched by the hooks that watch the level of that call alone.
-    pub(super) fn copied_hooks(&self, parent: &Level, path: &str) -> Vec<Rc<Hook>> {
+    pub(super) fn copied_hooks(&self, parent: &Level, path: &str) -> Hooked {
         let work = work(&format!("{path}0"));
         if !work.has_hooks() {
-            return Vec::new();
+            return Hooked::default();
         }
         let is_copied = |hook: &Hook| hook.of == HookReach::All || work == Work::Read;
-        let all = parent.hooks().iter().filter(|hook| is_copied(hook));
+        let all = parent.hooks().iter().enumerate().filter(|(_, hook)| is_copied(hook));
+        let operators = all.clone().filter(|(index, _)| parent.is_operators(*index)).count();
         let copied = |hook: &Rc<Hook>| match (self.parts.judge)(hook) {
             Judge::Rule(rule) => Rc::new(rule.copied(hook)),
             Judge::Model(_) => Rc::clone(hook),
         };
-        all.map(copied).collect()
+        Hooked::new(all.map(|(_, hook)| copied(hook)).collect(), operators)
     }
 
     pub(super) fn decides_at_once(&self, hook: &Hook) -> bool {

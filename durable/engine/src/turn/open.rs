@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::Turn;
-use super::level::{Earlier, Hooked, Level, LevelStart};
+use super::level::{Earlier, Level, LevelStart};
 use crate::journal::{Entry, Fact, LevelSpec};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
@@ -122,7 +122,7 @@ impl Turn {
     ) -> Level {
         let spec = &opening.spec;
         let start = LevelStart {
-            hooked: Hooked::new(self.copied_hooks(parent, path.as_str())).with(&spec.hooks),
+            hooked: self.copied_hooks(parent, path.as_str()).with(&spec.hooks),
             path,
             place,
             nested,

@@ -317,7 +317,9 @@ impl Turn {
 
     /// The hooks with which the turn began.
     fn own_hooked(&self) -> Hooked {
-        Hooked::new(self.spec.setting.hooks.iter().cloned().map(Rc::new).collect())
+        let setting = &self.spec.setting;
+        let operators = setting.guards.as_ref().map_or(0, |guards| guards.hooks);
+        Hooked::new(setting.hooks.iter().cloned().map(Rc::new).collect(), operators)
     }
 
     /// The start of the root without the messages before the user's.

@@ -18,7 +18,7 @@ use crate::record::keys::LevelPath;
 use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn};
-use wire::protocol::WorkflowStep;
+use wire::protocol::{WorkflowStep, WorkflowVerifier};
 
 const NAME: &str = "verify_step";
 
@@ -123,7 +123,7 @@ async fn verify(Running { turn, parent, key, arguments }: Running<'_>) -> Result
         return failed("the step has no verifier".to_owned());
     };
     let question = || Question {
-        models: verifier.model.as_deref().and_then(Role::of),
+        models: judges(turn, verifier),
         system: prompt::verifier(verifier.threshold),
         text: told(parent, step, notes.as_deref(), results.as_deref()),
         schema: schema(),
@@ -135,6 +135,15 @@ async fn verify(Running { turn, parent, key, arguments }: Running<'_>) -> Result
         LevelEnd::ModelFailed(error) => failed(format!("its model failed ({})", error.kind.code())),
         _ => failed("its answer was not understood".to_owned()),
     }
+}
+
+/// The role whose models judge: the one that the step names, where entry 0 has its models, else `quality`. Entry 0 has models
+/// under `quality` in each turn with a verifier, so no request chooses who judges. A turn that former code began may lack
+/// them. Then its own models judge, as they did.
+fn judges(turn: &Turn, verifier: &WorkflowVerifier) -> Option<Role> {
+    let named = verifier.model.as_deref().and_then(Role::of);
+    let has_models = |role: &Role| turn.spec.setting.routed.contains_key(role);
+    named.filter(has_models).or(Some(Role::Quality).filter(has_models)).or(named)
 }
 
 fn schema() -> Value {

@@ -2,10 +2,11 @@
 //! code here decides whether it may, and keeps the rows.
 //!
 //! `advance.rs` is the only way from one step to the next, in both modes. `tokens.rs` makes and reads the tokens, `way.rs`
-//! says whether a chat request works on a session, `notice.rs` what the end of a session tells its address, `shown.rs`
+//! says whether a chat request works on a session, `judges.rs` which models judge its steps, `notice.rs` what the end of a session tells its address, `shown.rs`
 //! what its user reads of it. These are pure. `working.rs` and `external.rs` carry them out for turns and for clients, `telling.rs` sends the notices.
 
 pub mod advance;
+pub mod judges;
 pub mod notice;
 pub mod prompt;
 pub mod shown;

@@ -356,3 +356,35 @@ fn all_problems_are_listed_without_secrets() {
         assert!(!problems.concat().contains("SEC"), "{problems:?}");
     }
 }
+
+// Issue 42, M3: the models of the operator's hooks are the operator's alone: no request names them or their role.
+#[test]
+fn the_guard_has_models_that_no_request_names() {
+    let own = ("OWN_BASE_URL", "http://own.test/v1");
+    let plain = read(&[("MODEL_PRIMARY", "own:first"), ("MODEL_SPEED", "own:fast"), own]).unwrap();
+    assert_eq!(plain.guards().to_string(), "own:first");
+    let vars = [("MODEL_PRIMARY", "own:first"), ("MODEL_GUARD", "own:strict, strict:er"), own];
+    let guarded = read(&[&vars[..], &[("STRICT_BASE_URL", "http://strict.test/v1")]].concat()).unwrap();
+    assert_eq!(guarded.guards().to_string(), "own:strict, strict:er");
+    assert!(guarded.providers.contains_key("strict"));
+    for named in ["guard", "own:strict", "strict:er"] {
+        assert!(guarded.chain(Some(named)).is_none(), "{named}");
+    }
+    assert_eq!(guarded.offered().len(), 1);
+    assert_eq!(guarded.roles.iter().count(), 1);
+}
+
+// Issue 42, M3
+#[test]
+fn a_wrong_guard_is_a_problem() {
+    let problem = |guard: &str, more: Vars<'_>| {
+        let vars =
+            [("MODEL_PRIMARY", "own:first"), ("OWN_BASE_URL", "http://own.test/v1"), ("MODEL_GUARD", guard)];
+        read(&[&vars[..], more].concat()).unwrap_err().join(" ")
+    };
+    assert!(problem("strict", &[]).contains("MODEL_GUARD: an item is not PROVIDER:MODEL"));
+    assert!(problem("none:strict", &[]).contains("NONE_BASE_URL"));
+    let mute = ("CAPABILITIES", r#"{"own:strict": {"tools": false}}"#);
+    assert!(problem("own:strict", &[mute]).contains("MODEL_GUARD: its models need tools"));
+    assert!(read(&[("MODEL_GUARD", "own:strict")]).unwrap_err().join(" ").contains("MODEL_GUARD is set"));
+}

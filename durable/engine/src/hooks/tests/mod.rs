@@ -3,6 +3,7 @@
 mod builtins;
 mod copies;
 mod definitions;
+pub(crate) mod guards;
 mod lost;
 mod points;
 mod random;

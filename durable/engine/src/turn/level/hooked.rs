@@ -11,6 +11,8 @@ use wire::protocol::{Hook, HookPoint};
 #[derive(Debug, Default)]
 pub(in crate::turn) struct Hooked {
     hooks: Vec<Rc<Hook>>,
+    /// How many of them, from the first on, are the operator's.
+    operators: usize,
     /// How many of them the level began with. It has made the others.
     given: usize,
     /// The step before whose model call they were asked last.
@@ -20,8 +22,9 @@ pub(in crate::turn) struct Hooked {
 }
 
 impl Hooked {
-    pub(in crate::turn) fn new(hooks: Vec<Rc<Hook>>) -> Self {
-        Hooked { given: hooks.len(), hooks, ..Hooked::default() }
+    /// The hooks with which a level begins. The first `operators` of them are the operator's.
+    pub(in crate::turn) fn new(hooks: Vec<Rc<Hook>>, operators: usize) -> Self {
+        Hooked { given: hooks.len(), operators, hooks, ..Hooked::default() }
     }
 
     /// A model call has its outcome: comments that it got are messages like others.
@@ -49,6 +52,11 @@ impl Level {
     /// The hooks that watch the level.
     pub(crate) fn hooks(&self) -> &[Rc<Hook>] {
         &self.hooked.hooks
+    }
+
+    /// Whether the hook at this place is the operator's.
+    pub(in crate::turn) fn is_operators(&self, index: usize) -> bool {
+        index < self.hooked.operators
     }
 
     /// Those that the level has made itself.

@@ -287,3 +287,25 @@ fn the_models_of_a_role_judge() {
     let models: Vec<String> = requests(&case).iter().map(|request| request.model.model.clone()).collect();
     assert_eq!(models, ["m1", "fast", "m1", "fast", "m1", "m1"]);
 }
+
+// Issue 42, M3: where the step names no role, or one that the deployment does not have, the judge is the one that entry 0 has
+// under `quality`, whichever model the request names. A turn that former code began has none there, and asks its own.
+#[test]
+fn no_request_chooses_who_judges() {
+    let judged_by = |named: Option<&str>, routed: &[(Role, &str)]| {
+        let mut case = judged(works(), vec![judges("pass", "")]);
+        let session = case.setting.session.as_mut().unwrap();
+        session.definition.steps[0].verifier.as_mut().unwrap().model = named.map(str::to_owned);
+        let chain = |model: &str| Chain::of(offer(model, Default::default()));
+        case.setting.routed = routed.iter().map(|(role, model)| (*role, chain(model))).collect();
+        let case = case.run();
+        requests(&case)[1].model.model.clone()
+    };
+    let quality = (Role::Quality, "good");
+    assert_eq!(judged_by(None, &[quality]), "good");
+    assert_eq!(judged_by(Some("speed"), &[quality]), "good");
+    assert_eq!(judged_by(Some("speed"), &[quality, (Role::Speed, "fast")]), "fast");
+    assert_eq!(judged_by(Some("primary"), &[quality, (Role::Primary, "first")]), "first");
+    assert_eq!(judged_by(None, &[]), "m1");
+    assert_eq!(judged_by(Some("speed"), &[]), "m1");
+}

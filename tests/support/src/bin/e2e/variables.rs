@@ -84,6 +84,8 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             let vars = [
                 vec![anonymous, session, users, format!("MCP_SERVERS:{}", mcp_servers(world))],
                 vec![format!("HOOKS:{HOOKS}"), "AGENT_HOOKS:on".to_owned(), "CLIENT_TOOLS:all".to_owned()],
+                // A model that no request may name (`tests/e2e/hooks.rs`).
+                vec!["MODEL_GUARD:openai:fake-guard".to_owned()],
                 provider(world),
             ];
             ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
@@ -101,6 +103,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 "TITLES:perhaps",
                 "SHARES:perhaps",
                 r#"HOOKS:[{"name":"guard","builtin":"none"}]"#,
+                "MODEL_GUARD:strict",
             ];
             let vars = [vec![anonymous, session], wrong.map(str::to_owned).to_vec()];
             ("broken", "ESPALIER_BROKEN_URL", vars.concat())

@@ -75,6 +75,7 @@ pub const ALL: &[Scenario] = &[
     plain("workflow", crate::workflow::tests::deaths::rich),
     plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
+    plain("guarded", crate::hooks::tests::guards::golden),
     parked("parked-review", crate::workflow::tests::planned::with_all_members),
     parked("parked-approval", approval),
     parked("parked-client", client),
