@@ -2,6 +2,8 @@
 //!
 //! Issue 19, item 5. N-130 N-197
 
+mod limits;
+
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{
@@ -337,8 +339,7 @@ async fn a_refusal_at_the_start_is_told_and_the_message_stays() {
 
 #[tokio::test]
 async fn a_failed_turn_holds_the_queue() {
-    let case = Case::new().await;
-    let thread = new_id();
+    let (case, thread) = (Case::new().await, new_id());
     let refused = espalier_test_support::status(401).waiting(&case.barrier("hold"), 0);
     case.script("", [refused]).await;
     let mut stream =
@@ -353,8 +354,7 @@ async fn a_failed_turn_holds_the_queue() {
 
 #[tokio::test]
 async fn requests_that_cannot_wait_are_refused() {
-    let case = Case::new().await;
-    let thread = new_id();
+    let (case, thread) = (Case::new().await, new_id());
     let stream = held(&case, &thread).await;
     let mut replaces = request(&case, &thread, "one");
     replaces["replaces_message_id"] = first(stream.seen(), "session").data["user_message_id"].clone();
@@ -382,8 +382,7 @@ async fn requests_that_cannot_wait_are_refused() {
 
 #[tokio::test]
 async fn a_deleted_thread_has_no_queue_and_starts_nothing() {
-    let case = Case::new().await;
-    let thread = new_id();
+    let (case, thread) = (Case::new().await, new_id());
     let stream = held(&case, &thread).await;
     queue(&case, &thread, "one").await;
     case.client.delete(&thread).await;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use worker::Response;
 
 use crate::storage::StoreError;
+use crate::storage::agent_rows::ending;
 use crate::storage::path::Path;
 use crate::storage::sql::Store;
 use engine::hooks::MAX_HOOKS_BYTES;
@@ -216,12 +217,7 @@ impl Thread {
                 }
             }
         }
-        let rows = all.into_iter().map(|agent| {
-            let (mut agent, has_ended) = (agent.clone(), ended.contains(&agent.name));
-            agent.interlocutors.without(&ended);
-            AgentRow { agent, has_ended, rounds: Vec::new() }
-        });
-        let rows: Vec<AgentRow> = rows.collect();
+        let rows = ending(all, &ended);
         self.store.transaction(|| self.store.keep_agents(&turn_id, &rows))?;
         no_content()
     }

@@ -13,8 +13,8 @@ use worker::Response;
 
 use crate::storage::StoreError;
 use crate::storage::queue::{Queueable, QueuedRow};
-use crate::storage::rows::Fresh;
-use crate::storage::turn::Reason;
+use crate::storage::rows::{Fresh, QUEUE_KEY};
+use crate::storage::turn::{Reason, TurnRow};
 use wire::protocol::{
     ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MAX_REMOVED, MessageQueue, Owner, QueuedPreview,
     Visitor,
@@ -22,7 +22,7 @@ use wire::protocol::{
 
 use super::admission::Manner;
 use super::chat::Ask;
-use super::queueing::{AfterRefusal, MAX_PAYLOAD_BYTES, after_refusal};
+use super::queueing::{AfterRefusal, MAX_PAYLOAD_BYTES, after_refusal, check_events};
 use super::respond::{internal, json_response, no_content};
 use super::thread::{Starting, Thread};
 
@@ -131,20 +131,42 @@ impl Thread {
         Err(if self.store.turn(id)?.is_some() { begun() } else { none() })
     }
 
-    /// Changes the queue, and tells the readers of the open turn, in one transaction.
+    /// Changes the queue, and tells the readers of the open turn, in one transaction. A change that leaves the queue as it
+    /// was is no news, and a turn takes [`MAX_QUEUE_EVENTS`](super::queueing::MAX_QUEUE_EVENTS).
     fn change_queue(self: &Rc<Self>, change: impl FnOnce() -> Result<(), ApiError>) -> Result<(), ApiError> {
         let numbers = self.numbers()?;
         let reserved = numbers.reserved();
         let told = self.store.transaction(|| {
+            let before = self.store.queue()?;
             change()?;
             self.store.arm(self.clock.now_ms())?;
-            let open = self.store.open_turn()?;
-            open.map(|turn| self.write_queue(turn.turn_id)).transpose().map_err(ApiError::from)
+            let Some(turn) = self.store.open_turn()? else { return Ok(None) };
+            if self.store.queue()? == before {
+                return Ok(None);
+            }
+            check_events(self.queue_events(&turn)?)?;
+            self.write_queue(turn.turn_id).map(Some).map_err(ApiError::from)
         });
         match told.inspect_err(|_| numbers.set_reserved(reserved))? {
-            Some(told) => self.tell_queue(told),
+            Some(told) => {
+                if let Some((_, count)) = self.queue_told.borrow_mut().as_mut() {
+                    *count += 1;
+                }
+                self.tell_queue(told)
+            }
             None => Ok(()),
         }
+    }
+
+    /// How many events of the open turn tell the queue. Asks the storage once in this memory.
+    fn queue_events(&self, turn: &TurnRow) -> Result<u64, StoreError> {
+        let mut known = self.queue_told.borrow_mut();
+        let count = match known.as_ref().filter(|(turn_id, _)| *turn_id == turn.turn_id) {
+            Some((_, count)) => *count,
+            None => self.store.queue_events(turn)?,
+        };
+        *known = Some((turn.turn_id.clone(), count));
+        Ok(count)
     }
 
     /// Writes the queue as an event of a turn. Belongs into the transaction that changes the queue.
@@ -157,7 +179,7 @@ impl Thread {
         let MessageQueue { held, messages } = self.store.queue()?;
         let event = Event::QueueUpdate { held, messages: messages.iter().map(QueuedPreview::from).collect() };
         let seq = numbers.draw();
-        let fresh = Fresh { seq, key: format!("queue:{seq}"), event: event.clone() };
+        let fresh = Fresh { seq, key: format!("{QUEUE_KEY}{seq}"), event: event.clone() };
         self.store.insert_events(&turn_id, &[], &[fresh])?;
         Ok(Told { turn_id, seq, event })
     }

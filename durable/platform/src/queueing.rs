@@ -11,6 +11,24 @@ use crate::quota::back_off_ms;
 /// out. Half of the platform's row of 2 MB stays for the words.
 pub const MAX_PAYLOAD_BYTES: usize = (1 << 20) + 4_096;
 
+/// The most `queue_update`s of a turn. Each has the beginnings of all messages, up to 50 kB of a queue with ten, and stays in
+/// the turn's log. A person who fills the queue and changes each message of it makes a few dozen.
+pub const MAX_QUEUE_EVENTS: u64 = 200;
+
+/// Refuses a change of the queue after so many events of the turn, because its readers could not be told.
+pub fn check_events(told: u64) -> Result<(), ApiError> {
+    if told < MAX_QUEUE_EVENTS {
+        return Ok(());
+    }
+    let detail = format!(
+        "the queue has changed {MAX_QUEUE_EVENTS} times during this turn: change it again when the turn has ended"
+    );
+    Err(ApiError::new(ErrorCode::RateLimited, detail).retry_after(QUEUE_RETRY_S))
+}
+
+/// The seconds after which a client whose change was refused asks again: turns take about that long.
+const QUEUE_RETRY_S: u64 = 30;
+
 /// Whether the next message starts when a turn has ended like this. It does where the turn came to its end by itself, or
 /// made way for another one. In all other cases a person looks first: after a stop, a failure or a limit, and where a plan
 /// or the session of a workflow waits for the user's word, which the next message would be taken for. `stands`: the turn
@@ -100,6 +118,15 @@ mod tests {
             let superseded = stop == Some("superseded");
             assert_eq!(goes_on_after(&end(reason, stop), true), superseded, "{reason:?} {stop:?}");
         }
+    }
+
+    // Issue 42, M1.
+    #[test]
+    fn a_turn_tells_its_queue_two_hundred_times() {
+        assert_eq!(check_events(MAX_QUEUE_EVENTS - 1), Ok(()));
+        let refused = check_events(MAX_QUEUE_EVENTS).unwrap_err();
+        assert_eq!((refused.code.status(), refused.retry_after_s), (429, Some(QUEUE_RETRY_S)));
+        assert!(refused.detail.contains("when the turn has ended"), "{}", refused.detail);
     }
 
     #[test]

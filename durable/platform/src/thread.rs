@@ -69,6 +69,8 @@ pub struct Thread {
     pub superseding: Cell<Option<(Option<u64>, Uuid)>>,
     /// The queued message whose turn is about to start.
     pub starting: RefCell<Option<Starting>>,
+    /// How many events of a turn tell the queue, and the turn; none where this memory has not counted them.
+    pub queue_told: RefCell<Option<(String, u64)>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
     pub admitting: Mutex<()>,
     /// A queued turn asks for its place once at a time.
@@ -117,6 +119,7 @@ impl Thread {
             announced: Cell::new(None),
             superseding: Cell::new(None),
             starting: RefCell::new(None),
+            queue_told: RefCell::new(None),
             admitting: Mutex::new(()),
             asking: Cell::new(false),
             draining: Cell::new(false),

@@ -8,7 +8,7 @@ use worker::Response;
 
 use crate::storage::StoreError;
 use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
-use crate::storage::path::{MAX_VERSIONS, NO_TURN, Path, Tree};
+use crate::storage::path::{MAX_CHOICES, MAX_VERSIONS, NO_TURN, Path, Tree, check_choices};
 use crate::storage::rows::Fresh;
 use crate::storage::thread::ThreadMeta;
 use wire::protocol::{ApiError, ChatRequest, ErrorCode, Event, Owner, Seq};
@@ -113,6 +113,7 @@ impl Thread {
         if end == ends.of_path {
             return Ok(());
         }
+        check_choices(self.store.choices(MAX_CHOICES)?)?;
         let (before, after) = (tree.path(ends.of_path), tree.path(end));
         let turn_id = self.store.turn_id(end)?.unwrap_or_default();
         let first = self.store.first_words(&after)?.unwrap_or_default();

@@ -5,11 +5,17 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use super::history;
 use super::path::{ON_PATH, path_of};
-use engine::journal::{Agent, People, Round};
-use wire::protocol::Hook;
+use bindings::rows::arrays_within;
+use engine::journal::{Agent, AgentRow, People, Round};
+use wire::protocol::{Hook, MAX_ROUNDS};
 
 /// The most bytes of one round in its row. The platform takes 2 MB, and an agent remembers 500,000 bytes of rounds.
 pub const MAX_ROUND_BYTES: usize = 450_000;
+
+/// The bytes of rounds that one statement writes: as many as the platform takes of SQL
+/// (<https://developers.cloudflare.com/durable-objects/platform/limits/>), so the memory of one stays small. A statement a
+/// round took 1.8 s for 70,000 short ones.
+const STATEMENT_BYTES: usize = 100_000;
 
 /// The agents of a thread, made with its first one: most threads have none. Rows are append-only but for a deletion of the
 /// thread, so a turn sees the agents as the turns of its path left them.
@@ -47,8 +53,9 @@ pub const PUT_AGENT: &str = "INSERT INTO agents (id, made) VALUES (?1, ?2) ON CO
 /// Writes an agent's state as a turn leaves it.
 pub const PUT_AGENT_STATE: &str = "INSERT INTO agent_states (id, turn_id, state) VALUES (?1, ?2, ?3)";
 
-/// Writes a round of an agent.
-pub const PUT_AGENT_ROUND: &str = "INSERT INTO agent_rounds (id, turn_id, messages) VALUES (?1, ?2, ?3)";
+/// Writes rounds of an agent, in the order of the array `?3`, which has their texts.
+pub const PUT_AGENT_ROUNDS: &str = "INSERT INTO agent_rounds (id, turn_id, messages)
+    SELECT ?1, ?2, value FROM json_each(?3) ORDER BY key";
 
 /// The agents of the path of `?1`, each as the newest turn of the path left it.
 pub fn select_agents() -> String {
@@ -102,9 +109,30 @@ pub fn agent_of(made: &str, state: &str) -> Result<Agent, StoreError> {
     Ok(Agent { interlocutors, heard, missed, hooks, ..made })
 }
 
-/// A round as its row has it: one that is longer than a row takes is cut, and says so.
-pub fn round_text(round: &Round) -> Result<String, StoreError> {
-    history::fit(round, MAX_ROUND_BYTES)
+/// The arrays of [`PUT_AGENT_ROUNDS`], each with as many rounds as a statement takes. A round that is longer than a row takes
+/// is cut, and says so.
+pub fn round_texts(rounds: &[Round]) -> Result<Vec<String>, StoreError> {
+    // As a text: SQLite would write parsed JSON in another form.
+    let text = |round: &Round| Ok(serde_json::to_string(&history::fit(round, MAX_ROUND_BYTES)?)?);
+    let texts = rounds.iter().map(text).collect::<Result<Vec<String>, StoreError>>()?;
+    Ok(arrays_within(&texts, STATEMENT_BYTES))
+}
+
+/// Whether a list with so many rounds and bytes takes one more round of `next` bytes. It always takes the first.
+pub fn takes_round(rounds: usize, bytes: usize, next: usize, max_bytes: usize) -> bool {
+    rounds == 0 || (rounds < MAX_ROUNDS && bytes + next <= max_bytes)
+}
+
+/// The rows that the end of some agents writes: those that end, and those whose people change with it. All others stay as
+/// they are, however long they are.
+pub fn ending(agents: Vec<Agent>, ended: &[String]) -> Vec<AgentRow> {
+    let row = |before: Agent| {
+        let (mut agent, has_ended) = (before.clone(), ended.contains(&before.name));
+        agent.interlocutors.without(ended);
+        let changes = has_ended || agent.interlocutors != before.interlocutors;
+        changes.then_some(AgentRow { agent, has_ended, rounds: Vec::new() })
+    };
+    agents.into_iter().filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -144,7 +172,8 @@ mod tests {
         let (made, state) = columns(&agent(id, heard.unwrap_or_default())).unwrap();
         thread.execute(PUT_AGENT, params![id, made]).unwrap();
         thread.execute(PUT_AGENT_STATE, params![id, format!("turn-{turn}"), heard.map(|_| state)]).unwrap();
-        thread.execute(PUT_AGENT_ROUND, params![id, format!("turn-{turn}"), format!("{id} {turn}")]).unwrap();
+        let texts = serde_json::to_string(&[format!("{id} {turn}")]).unwrap();
+        thread.execute(PUT_AGENT_ROUNDS, params![id, format!("turn-{turn}"), texts]).unwrap();
     }
 
     fn path(thread: &Connection, last: u64) -> String {
@@ -195,12 +224,68 @@ mod tests {
         let longest = Agent { instructions: worst, heard: vec![heard], ..Agent::default() };
         let (made, state) = columns(&longest).unwrap();
         assert!(made.len() < 200_000 && state.len() < 700_000, "{} {}", made.len(), state.len());
-        let user = |bytes: usize| vec![Message::User { content: "x".repeat(bytes).as_str().into() }];
-        let whole = user(MAX_ROUND_BYTES - 100);
-        assert_eq!(round_text(&whole).unwrap(), serde_json::to_string(&whole).unwrap());
-        let cut = round_text(&user(3 * MAX_ROUND_BYTES)).unwrap();
+        let whole = said(MAX_ROUND_BYTES - 100);
+        let text = |round: Round| {
+            let [array] = round_texts(&[round]).unwrap().try_into().unwrap();
+            let [text]: [String; 1] = serde_json::from_str(&array).unwrap();
+            text
+        };
+        assert_eq!(text(whole.clone()), serde_json::to_string(&whole).unwrap());
+        let cut = text(said(3 * MAX_ROUND_BYTES));
         assert!(
-            cut.len() <= MAX_ROUND_BYTES && cut != serde_json::to_string(&user(3 * MAX_ROUND_BYTES)).unwrap()
+            cut.len() <= MAX_ROUND_BYTES && cut != serde_json::to_string(&said(3 * MAX_ROUND_BYTES)).unwrap()
         );
+    }
+
+    fn said(bytes: usize) -> Round {
+        vec![Message::User { content: "x".repeat(bytes).as_str().into() }]
+    }
+
+    // Issue 42, M1: a dump of a thousand short rounds took a thousand statements.
+    #[test]
+    fn a_statement_writes_many_rounds_in_their_order_and_a_row_stays_a_round() {
+        let thread = thread();
+        let mut all: Vec<Round> = (1..=MAX_ROUNDS).map(said).collect();
+        // Whatever is in a text comes back byte for byte: SQLite does not read into it.
+        all.push(vec![Message::User { content: "\u{0}\"\\é 1.0e2".into() }]);
+        all.push(said(2 * STATEMENT_BYTES));
+        let statements = round_texts(&all).unwrap();
+        let bytes: usize = all.iter().map(|round| serde_json::to_string(round).unwrap().len()).sum();
+        let most = bytes / STATEMENT_BYTES + 2;
+        assert!((most / 2..=2 * most).contains(&statements.len()), "{} for {bytes}", statements.len());
+        let (last, others) = statements.split_last().unwrap();
+        assert!(others.iter().all(|statement| statement.len() <= STATEMENT_BYTES));
+        assert!(last.len() > STATEMENT_BYTES, "a round that is longer has a statement of its own");
+        for statement in &statements {
+            thread.execute(PUT_AGENT_ROUNDS, params!["a", "turn-1", statement]).unwrap();
+        }
+        let mut read = thread.prepare("SELECT messages FROM agent_rounds ORDER BY row").unwrap();
+        let rows = read.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
+        let texts = all.iter().map(|round| serde_json::to_string(round).unwrap());
+        assert!(rows.eq(texts), "a row a round");
+    }
+
+    // Issue 42, M1.
+    #[test]
+    fn an_agent_has_its_newest_thousand_rounds() {
+        assert!(takes_round(MAX_ROUNDS - 1, 100, 10, 110));
+        assert!(!takes_round(MAX_ROUNDS, 100, 10, 110) && !takes_round(1, 100, 11, 110));
+        assert!(takes_round(0, 0, 111, 110), "a first round of any length");
+    }
+
+    // Issue 42, M1: the end of one agent wrote all agents of the thread anew, each with all that it had heard.
+    #[test]
+    fn an_end_writes_the_agents_that_it_changes() {
+        let with = |id: &str, speaker: &str| {
+            let speakers = vec![format!("name of {speaker}")];
+            Agent { interlocutors: People { speakers, ..People::default() }, ..agent(id, "x") }
+        };
+        let agents = vec![agent("a", "x"), with("b", "a"), with("c", "b"), agent("d", "x")];
+        let rows = ending(agents, &["name of a".to_owned()]);
+        let changed: Vec<_> = rows
+            .iter()
+            .map(|row| (row.agent.id.as_str(), row.has_ended, row.agent.interlocutors.speakers.len()))
+            .collect();
+        assert_eq!(changed, [("a", true, 0), ("b", false, 0)]);
     }
 }

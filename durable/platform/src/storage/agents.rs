@@ -3,7 +3,7 @@
 use worker::SqlStorageValue;
 
 use super::StoreError;
-use super::agent_rows::{self, agent_of, columns, newest_rounds, round_text, select_agents};
+use super::agent_rows::{self, agent_of, columns, newest_rounds, round_texts, select_agents, takes_round};
 use super::path::Path;
 use super::sql::{Store, int};
 use engine::journal::{Agent, AgentRow, Round};
@@ -33,7 +33,7 @@ impl Store {
     }
 
     /// The newest rounds of an agent on a path, before a row, oldest first, and whether there are older ones: at most
-    /// `max_bytes` as JSON, but at least one where there is any.
+    /// `MAX_ROUNDS` and `max_bytes` as JSON, but at least one where there is any.
     pub fn agent_rounds(
         &self,
         path: &Path,
@@ -49,7 +49,7 @@ impl Store {
             let is_last = rows.len() < ROWS;
             for mut row in rows {
                 let (number, turn_id, json) = (row.int(0)?, row.text(1)?, row.text(2)?);
-                if !kept.is_empty() && bytes + json.len() > max_bytes {
+                if !takes_round(kept.len(), bytes, json.len(), max_bytes) {
                     kept.reverse();
                     return Ok((kept, true));
                 }
@@ -78,11 +78,8 @@ impl Store {
             self.run(agent_rows::PUT_AGENT, [id.into(), made.into()])?;
             let state: SqlStorageValue = (!has_ended).then_some(state).into();
             self.run(agent_rows::PUT_AGENT_STATE, [id.into(), turn_id.into(), state])?;
-            for round in rounds {
-                self.run(
-                    agent_rows::PUT_AGENT_ROUND,
-                    [id.into(), turn_id.into(), round_text(round)?.into()],
-                )?;
+            for texts in round_texts(rounds)? {
+                self.run(agent_rows::PUT_AGENT_ROUNDS, [id.into(), turn_id.into(), texts.into()])?;
             }
         }
         Ok(())

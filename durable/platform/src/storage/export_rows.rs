@@ -164,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::storage::agent_rows::{CREATE_AGENTS, PUT_AGENT, PUT_AGENT_ROUND, PUT_AGENT_STATE, columns};
+    use crate::storage::agent_rows::{CREATE_AGENTS, PUT_AGENT, PUT_AGENT_ROUNDS, PUT_AGENT_STATE, columns};
     use crate::storage::schema::{
         CREATE, CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, PUT_QUEUED, UPSERT_PLAN, UPSERT_SUMMARY,
     };
@@ -293,7 +293,9 @@ mod tests {
         thread.execute(PUT_AGENT, params!["a", made]).unwrap();
         thread.execute(PUT_AGENT_STATE, params!["a", "t1", state]).unwrap();
         thread.execute(PUT_AGENT_STATE, params!["a", "t2", None::<String>]).unwrap();
-        thread.execute(PUT_AGENT_ROUND, params!["a", "t1", r#"[{"role":"user","content":"Hi"}]"#]).unwrap();
+        thread
+            .execute(PUT_AGENT_ROUNDS, params!["a", "t1", r#"["[{\"role\":\"user\",\"content\":\"Hi\"}]"]"#])
+            .unwrap();
         let payload =
             r#"{"request":{"content":[{"type":"image","data":"data:"}]},"visitor":{"address":"192.0.2.1"}}"#;
         thread.query_row(PUT_QUEUED, params!["q", payload, "", "[]", 11, 10], |_| Ok(())).unwrap();
@@ -320,8 +322,8 @@ mod tests {
         thread.execute_batch(CREATE_AGENTS).unwrap();
         // A row of so many bytes beside the text: one character of an id, one of a turn, and two quotes.
         let round = |text: usize| {
-            let messages = format!("\"{}\"", "x".repeat(text));
-            thread.execute(PUT_AGENT_ROUND, params!["a", "t", messages]).unwrap();
+            let messages = json!([format!("\"{}\"", "x".repeat(text))]).to_string();
+            thread.execute(PUT_AGENT_ROUNDS, params!["a", "t", messages]).unwrap();
         };
         let read = |cursor: Option<&str>| {
             let Page { lines, next_cursor } = page_of(&thread, cursor);

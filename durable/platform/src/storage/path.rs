@@ -9,11 +9,32 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::StoreError;
-use wire::protocol::{Seq, TurnVersion};
+use wire::protocol::{ApiError, ErrorCode, Seq, TurnVersion};
 
 /// The most versions of a turn, the first one included: a picker shows one after another, and each page of messages
 /// names all of them.
 pub const MAX_VERSIONS: usize = 50;
+
+/// The most choices of a path after the newest turn: each leaves an event in the thread's log, until later turns take its
+/// place. A person who looks through fifty versions of twenty messages makes as many.
+pub const MAX_CHOICES: u64 = 1_000;
+
+/// Counts the choices after the newest turn, up to `?1`: no other event comes while no turn runs.
+pub const COUNT_CHOICES: &str = "SELECT count(*) FROM (SELECT 1 FROM events
+    WHERE seq_first > (SELECT seq_last FROM turns ORDER BY seq_first DESC LIMIT 1) LIMIT ?1)";
+
+/// The seconds after which a client whose choice was refused asks again: a turn may have begun by then.
+const RETRY_S: u64 = 60;
+
+/// Refuses another choice after so many.
+pub fn check_choices(choices: u64) -> Result<(), ApiError> {
+    if choices < MAX_CHOICES {
+        return Ok(());
+    }
+    let detail =
+        format!("the path has changed {MAX_CHOICES} times since the last turn: send a message first");
+    Err(ApiError::new(ErrorCode::RateLimited, detail).retry_after(RETRY_S))
+}
 
 /// The parent of the first turns.
 pub const NO_TURN: Seq = 0;

@@ -2,8 +2,9 @@
 
 use wire::protocol::{MessageQueue, QueuedMessage, StopNote};
 
+use super::rows::COUNT_QUEUE_EVENTS;
 use super::sql::{Store, int, unsigned};
-use super::turn::Reason;
+use super::turn::{Reason, TurnRow};
 use super::{StoreError, schema};
 
 /// A message of the queue, with all that its turn needs.
@@ -67,6 +68,12 @@ impl Store {
         }
         queue.held = !queue.messages.is_empty() && self.timer(Reason::Messages)?.is_none();
         Ok(queue)
+    }
+
+    /// How many events of an open turn tell the queue. Reads the events of the turn.
+    pub fn queue_events(&self, turn: &TurnRow) -> Result<u64, StoreError> {
+        let row = self.row(COUNT_QUEUE_EVENTS, [int(turn.seq_first)])?;
+        Ok(row.and_then(|row| row.maybe_int(0)).map_or(0, unsigned))
     }
 
     /// How many messages wait.

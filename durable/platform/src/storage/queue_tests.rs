@@ -5,11 +5,12 @@
 use proptest::prelude::*;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::rows::{COUNT_QUEUE_EVENTS, Fresh, QUEUE_KEY, event_rows};
 use super::schema::{
     CLEAR, CREATE, CREATE_QUEUE, HAS_QUEUE, IS_REMOVED, PUT_QUEUED, PUT_REMOVED, SELECT_NEXT, SELECT_QUEUE,
     TAKE_QUEUED, TRIM_REMOVED,
 };
-use wire::protocol::{MAX_QUEUED, MAX_REMOVED};
+use wire::protocol::{Event, MAX_QUEUED, MAX_REMOVED};
 
 fn database() -> Connection {
     let database = Connection::open_in_memory().unwrap();
@@ -74,6 +75,29 @@ fn the_last_removed_messages_are_remembered() {
     database.execute_batch(CLEAR).unwrap();
     let tables = "SELECT 1 FROM sqlite_master WHERE name = 'removed_messages'";
     assert!(!database.prepare(tables).unwrap().exists([]).unwrap(), "a deletion");
+}
+
+// Issue 42, M1: a restart of the object forgets how often the turn has told its queue, and counts it anew.
+#[test]
+fn the_events_of_a_turn_that_tell_its_queue_are_counted() {
+    let database = database();
+    let write = |seq: u64, key: String, event: Event| {
+        for row in event_rows(&[], &[Fresh { seq, key, event }]).unwrap() {
+            let query = "INSERT INTO events (seq_first, seq_last, turn_id, payload) VALUES (?1, ?2, 't', ?3)";
+            let (first, last) = (row.seq_first as i64, row.seq_last as i64);
+            database.execute(query, params![first, last, row.payload]).unwrap();
+        }
+    };
+    let update = || Event::QueueUpdate { held: false, messages: Vec::new() };
+    for seq in [9, 10, 12_345] {
+        write(seq, format!("{QUEUE_KEY}{seq}"), update());
+    }
+    write(11, "path:11".to_owned(), Event::PathChanged);
+    let says_so = format!("[[12,\"{QUEUE_KEY}12\"");
+    write(12, says_so, Event::PathChanged);
+    let count =
+        |first: i64| database.query_row(COUNT_QUEUE_EVENTS, [first], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!((count(1), count(10), count(12_346)), (3, 2, 0));
 }
 
 #[test]

@@ -25,6 +25,14 @@ pub const GROWN_BYTES: usize = 8_000;
 /// The bytes of a chunk beside its text: its number and its length.
 const CHUNK_BYTES: usize = 24;
 
+/// Begins the key of an event that tells the queue of a turn's thread. Such an event has a row of its own.
+pub const QUEUE_KEY: &str = "queue:";
+
+/// How many events of the turn whose first event is `?1` tell its queue. The turn is open, so nothing follows it.
+pub const COUNT_QUEUE_EVENTS: &str =
+    "SELECT count(*) FROM events WHERE seq_first >= ?1 AND seq_last = seq_first
+    AND substr(payload, 1, length(seq_first) + 10) = '[[' || seq_first || ',\"queue:'";
+
 /// An event that got its number.
 #[derive(Debug)]
 pub struct Fresh {

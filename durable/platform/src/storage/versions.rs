@@ -6,7 +6,7 @@ use worker::SqlStorageValue;
 
 use super::StoreError;
 use super::path::{self, Path, Tree, seq};
-use super::sql::{Store, int};
+use super::sql::{Store, int, unsigned};
 use wire::protocol::{Seq, StoredMessage, TurnVersion};
 
 /// The ends of a thread.
@@ -44,6 +44,12 @@ impl Store {
             Some(row) => seq(row.int(0)?),
             None => Err(StoreError(format!("no turn begins with event {turn}"))),
         }
+    }
+
+    /// How often the path was chosen after the newest turn, up to `most`.
+    pub fn choices(&self, most: u64) -> Result<u64, StoreError> {
+        let row = self.row(path::COUNT_CHOICES, [int(most)])?;
+        Ok(row.and_then(|row| row.maybe_int(0)).map_or(0, unsigned))
     }
 
     /// The user's message of the newest turn that follows a turn.

@@ -313,3 +313,29 @@ fn a_path_of_a_thread_without_versions_is_one_range() {
     // A damaged tree ends the walk.
     assert_eq!(Tree(vec![(5, 9)]).path(6).json(), "[[1,4],[5,6]]");
 }
+
+// Issue 42, M1: a client that went to and fro between two versions filled the log of its thread.
+#[test]
+fn the_path_is_chosen_a_thousand_times_after_a_turn() {
+    let database = Connection::open_in_memory().unwrap();
+    database.execute_batch(CREATE).unwrap();
+    let count = || database.query_row(COUNT_CHOICES, [3], |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(count(), 0, "there is no turn");
+    for (first, last) in [(1, 4), (5, 9)] {
+        let row =
+            "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first,
+            seq_last, started_at) VALUES (?1, 'done', 1, 0, '', ?2, ?3, 0)";
+        database.execute(row, params![format!("turn-{first}"), first, last]).unwrap();
+    }
+    let mut counts = Vec::new();
+    for seq in [4, 9, 10, 11, 12, 13] {
+        let row =
+            "INSERT INTO events (seq_first, seq_last, turn_id, payload) VALUES (?1, ?1, 'turn-1', '[]')";
+        database.execute(row, [seq]).unwrap();
+        counts.push(count());
+    }
+    assert_eq!(counts, [0, 0, 1, 2, 3, 3], "the events of turns are none");
+    assert_eq!(check_choices(MAX_CHOICES - 1), Ok(()));
+    let refused = check_choices(MAX_CHOICES).unwrap_err();
+    assert!(refused.code.status() == 429 && refused.detail.contains("send a message"), "{refused:?}");
+}

@@ -53,6 +53,23 @@ fn a_dump_has_whole_rounds() {
     assert!(AgentDump::parse(br#"{"name": 1}"#).is_err());
 }
 
+// Issue 42, M1.
+#[test]
+fn a_dump_has_no_more_rounds_and_messages_than_an_agent_remembers() {
+    let user = json!({"user": {"content": "Hello."}});
+    let parse = |rounds: usize, messages: usize| {
+        let mut all = vec![vec![&user]; rounds];
+        all[0].extend(std::iter::repeat_n(&user, messages - rounds));
+        with_rounds(json!(all)).map(|dump| dump.rounds.len())
+    };
+    assert_eq!(parse(MAX_ROUNDS, MAX_DUMP_MESSAGES), Ok(MAX_ROUNDS));
+    for (rounds, messages) in [(MAX_ROUNDS + 1, MAX_ROUNDS + 1), (1, MAX_DUMP_MESSAGES + 1)] {
+        let refused = parse(rounds, messages).unwrap_err();
+        assert_eq!(refused.field.as_deref(), Some("rounds"), "{rounds} {messages}");
+        assert!(refused.detail.contains("1000 rounds"), "{}", refused.detail);
+    }
+}
+
 // A-095, issue 42, H1
 #[test]
 fn a_member_that_no_dump_has_is_refused_by_its_name() {
