@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use futures::StreamExt;
 use wire::protocol::GivenAnswer;
+use platform::quota::network;
 use worker::web_sys::Response;
 use worker::{Context, Env, Method, Request};
 
@@ -74,7 +75,13 @@ impl Call {
         Some(marks.of(&self.header(ADDRESS)?))
     }
 
-    /// The same for answers of which one decides about a call.
+    /// The mark of the client's network: a customer with IPv6 has many addresses.
+    pub fn network_mark(&self) -> Option<String> {
+        let marks = self.settings.address_marks.as_ref()?;
+        Some(marks.of(&network(&self.header(ADDRESS)?)))
+    }
+
+    /// The mark of the address of answers of which one decides about a call.
     pub fn decides_from(&self, answers: &[GivenAnswer]) -> Option<String> {
         self.address_mark().filter(|_| answers.iter().any(|answer| answer.decision.is_some()))
     }

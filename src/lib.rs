@@ -27,6 +27,7 @@ pub mod retention;
 pub mod router;
 pub mod settings;
 pub mod turn_state;
+pub mod visit;
 
 #[cfg(test)]
 mod openapi;

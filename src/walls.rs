@@ -51,7 +51,8 @@ fn one_reader_reads_json() {
 fn only_stores_have_sql() {
     const VERBS: [&str; 4] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE FROM "];
     for (path, text) in sources("src") {
-        let may = ["store.rs", "walls.rs", "tests.rs"].iter().any(|name| path.ends_with(name));
+        let may =
+            ["store.rs", "statements.rs", "walls.rs", "tests.rs"].iter().any(|name| path.ends_with(name));
         assert!(may || !VERBS.iter().any(|verb| text.contains(verb)), "{} has SQL", path.display());
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use wire::protocol::{ApiError, ErrorCode, Owner, read_body};
 
 use super::kinds;
+use super::store::{HOUR_MS, MAX_ENDED};
 use crate::job::{self, Deleted, Job, Next, Port};
 
 /// From the beginning of a job to its second sweep: a verified credential serves for a minute (`auth::seen`), the body of
@@ -223,6 +224,38 @@ pub fn receipt(text: Option<&str>) -> Result<&str, ApiError> {
 /// No job has this receipt, or it ended long ago.
 pub fn not_found() -> ApiError {
     ApiError::new(ErrorCode::ErasureNotFound, "there is no erasure with this receipt")
+}
+
+/// The network of a visitor has ended too many sessions within the hour.
+pub fn too_many_ended() -> ApiError {
+    let detail = format!(
+        "{MAX_ENDED} visitors of this network have ended their sessions within an hour: try again later"
+    );
+    ApiError::new(ErrorCode::RateLimited, detail).retry_after(HOUR_MS / 1_000)
+}
+
+/// The outcome of a request for an erasure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Begun {
+    Job,
+    /// The user has nothing: there is no job.
+    Nothing,
+}
+
+impl Begun {
+    /// Reads the rows of the statement that begins a job ([`super::store::begin`]), and whether a job runs.
+    pub fn of(begun: &str, runs: bool) -> serde_json::Result<Result<Self, ApiError>> {
+        #[derive(Deserialize)]
+        struct Row {
+            ended_at: Option<u64>,
+        }
+        Ok(match wire::json::from_str::<Vec<Row>>(begun)?.first() {
+            Some(Row { ended_at: None }) => Ok(Begun::Job),
+            Some(Row { ended_at: Some(_) }) => Ok(Begun::Nothing),
+            None if runs => Err(in_progress()),
+            None => Err(too_many_ended()),
+        })
+    }
 }
 
 /// The user's data is being erased.

@@ -297,7 +297,7 @@ pub const TABLES: &[Table] = &[
                 "expires_at",
                 "revoked_at",
             ],
-            withheld: &["hash", "key_prefix", "tenant", "user_id"],
+            withheld: &["hash", "key_prefix", "tenant", "user_id", "network"],
             // A visitor's: it refuses the cookie as long as one may be out there. It names nobody any more.
             stays: Some("hash = ?3"),
             ..ROWS

@@ -1,7 +1,13 @@
 //! The statements of an export and of an erasure over the tables of `kinds`. `?1` is the tenant, `?2` the user, `?3` the
 //! digest of a visitor's session, `?4` the most rows.
 
-use super::kinds::Rows;
+use super::kinds::{self, Rows};
+
+/// The most sessions of its visitors that a network ends in an hour, where each leaves a row that was not there, or a job. A
+/// visitor needs one; a school or an office has few who ask for it in the same hour.
+pub const MAX_ENDED: u32 = 30;
+/// An hour.
+pub const HOUR_MS: u64 = 3_600_000;
 
 /// The rows that name their owner.
 pub const OWN: &str = "tenant = ?1 AND user_id = ?2";
@@ -56,25 +62,65 @@ pub fn delete(table: &str, rows: &Rows) -> String {
 const OWNED: &str = "EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = ?1 AND e.user_id = ?2 AND e.lease = ?5 \
     AND e.ended_at IS NULL)";
 
-/// Begins a job, unless one runs: then no row comes back. `?3` is the digest of the receipt, `?4` the time, `?5` the stage.
-pub const BEGIN: &str = "INSERT INTO erasures (tenant, user_id, receipt, started_at, stage, removed) \
-    VALUES (?1, ?2, ?3, ?4, ?5, '{}') ON CONFLICT (tenant, user_id) DO UPDATE SET receipt = excluded.receipt, \
-    started_at = excluded.started_at, stage = excluded.stage, removed = excluded.removed, lease_until = 0, failures = 0, \
-    ended_at = NULL WHERE erasures.ended_at IS NOT NULL RETURNING receipt";
+/// The tables whose rows open something and are no data. A visitor's session has a row all the same once they stored
+/// something, also in a thread of which D1 has not heard.
+const CREDENTIALS: [&str; 2] = ["sessions", "api_keys"];
+
+/// Whether a user has rows in one of the tables that an erasure deletes: in those of credentials, or in the others.
+fn has_rows(of_credentials: bool) -> String {
+    let tables = kinds::of_users()
+        .filter(|(table, rows)| rows.stays != Some("true") && CREDENTIALS.contains(table) == of_credentials);
+    let exist = tables.map(|(table, rows)| format!("EXISTS (SELECT 1 FROM {table} WHERE {})", rows.of_user));
+    exist.collect::<Vec<_>>().join(" OR ")
+}
+
+/// The network with the mark `network` has ended fewer of its visitors' sessions since the time `since` than it may: fewer
+/// than [`MAX_ENDED`]. A network without a mark is not limited.
+pub fn may_end(network: &str, since: &str) -> String {
+    format!(
+        "({network} IS NULL OR (SELECT count(*) FROM sessions n WHERE n.network = {network} \
+        AND n.revoked_at > {since}) < {MAX_ENDED})"
+    )
+}
+
+/// Begins a job, unless one runs, or the network of a visitor has begun too many: then no row comes back. `?4` is the digest of
+/// the receipt, `?5` the time, `?6` the stage, `?7` whether the user has files, `?8` the mark of a visitor's network and `?9`
+/// whether the user is a visitor. The row of a visitor who has nothing says that the job has ended: there is nothing to do.
+pub fn begin() -> String {
+    let (data, credentials) = (has_rows(false), has_rows(true));
+    let may_begin = may_end("?8", &format!("?5 - {HOUR_MS}"));
+    format!(
+        "INSERT INTO erasures (tenant, user_id, receipt, started_at, stage, removed, priority, ended_at) \
+        SELECT ?1, ?2, ?4, ?5, ?6, '{{}}', has_data, CASE WHEN ?9 AND NOT has_data AND NOT ({credentials}) THEN ?5 END \
+        FROM (SELECT ?7 OR {data} AS has_data) WHERE {may_begin} \
+        ON CONFLICT (tenant, user_id) DO UPDATE SET receipt = excluded.receipt, started_at = excluded.started_at, \
+        stage = excluded.stage, removed = excluded.removed, priority = excluded.priority, lease_until = 0, failures = 0, \
+        ended_at = excluded.ended_at WHERE erasures.ended_at IS NOT NULL RETURNING ended_at"
+    )
+}
 /// Revokes the keys of a user at the time `?3`.
 pub const REVOKE: &str =
     "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?3) WHERE tenant = ?1 AND user_id = ?2";
 /// Ends the sessions of their keys, and those that an identity provider opened.
 pub const SIGN_OUT: &str = "DELETE FROM sessions WHERE (tenant = ?1 AND user_id = ?2) \
     OR key_prefix IN (SELECT prefix FROM api_keys WHERE tenant = ?1 AND user_id = ?2)";
-/// Ends a visitor's session with the digest `?1` at the time `?2`. The row refuses its cookies until `?3`, and names nobody.
-pub const END_VISIT: &str = "INSERT INTO sessions (hash, key_prefix, created_at, expires_at, revoked_at) \
-    VALUES (?1, '', ?2, ?3, ?2) ON CONFLICT (hash) DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at), \
-    expires_at = excluded.expires_at, user_id = NULL, agent = NULL, seen_at = NULL";
+/// Ends a visitor's session with the digest `?1` at the time `?2`, where the job with the receipt `?4` began. The row refuses
+/// its cookies until `?3`, and names nobody. `?5` is the mark of their network.
+pub const END_VISIT: &str = "INSERT INTO sessions (hash, key_prefix, created_at, expires_at, revoked_at, network) \
+    SELECT ?1, '', ?2, ?3, ?2, ?5 WHERE EXISTS (SELECT 1 FROM erasures WHERE receipt = ?4) \
+    ON CONFLICT (hash) DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at), \
+    expires_at = excluded.expires_at, network = excluded.network, user_id = NULL, agent = NULL, seen_at = NULL";
+/// Begins the job of a visitor (`?2`) anew at the time `?3`, in the stage `?4`, where their session with the digest `?1` has
+/// ended with it: a request that was admitted a moment before has stored something after a job that found nothing.
+pub const BEGIN_AGAIN: &str = "UPDATE erasures SET started_at = ?3, stage = ?4, priority = 1, lease_until = 0, \
+    failures = 0, ended_at = NULL WHERE tenant = 'public' AND user_id = ?2 AND ended_at IS NOT NULL \
+    AND EXISTS (SELECT 1 FROM sessions WHERE hash = ?1 AND revoked_at IS NOT NULL)";
 
-/// Takes the open job that nobody has owned for the longest time, at the time `?1`, until `?2`.
+/// Takes the open job that nobody has owned for the longest time, at the time `?1`, until `?2`. Those that users with data
+/// asked for come first. The sign has SQLite read the jobs in this order, and no more than it takes.
 pub const TAKE: &str = "UPDATE erasures SET lease = lease + 1, lease_until = ?2 WHERE (tenant, user_id) IN (\
-    SELECT tenant, user_id FROM erasures WHERE ended_at IS NULL AND lease_until <= ?1 ORDER BY lease_until LIMIT 1) \
+    SELECT tenant, user_id FROM erasures WHERE ended_at IS NULL AND +lease_until <= ?1 \
+    ORDER BY priority DESC, lease_until LIMIT 1) \
     RETURNING tenant, user_id, started_at, stage, removed, lease, lease_until, failures";
 /// The same of the job with the receipt `?3`.
 pub const TAKE_ONE: &str = "UPDATE erasures SET lease = lease + 1, lease_until = ?2 \

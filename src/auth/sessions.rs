@@ -2,6 +2,7 @@
 //! and ends with it. A visitor's session has a row from its first turn, so a visit alone stores nothing; the end of it is a
 //! row too, because the signed cookie stays as good as it was.
 
+pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
 

@@ -30,7 +30,7 @@ fn begin_erasures(visitors: &str, and: &str) -> String {
         "INSERT INTO erasures (tenant, user_id, receipt, started_at, stage, removed) \
         SELECT 'public', v.user_id, lower(hex(randomblob(32))), ?1, ?4, '{{}}' FROM ({visitors}) v WHERE {IDLE}{and} \
         ON CONFLICT (tenant, user_id) DO UPDATE SET receipt = excluded.receipt, started_at = excluded.started_at, \
-        stage = excluded.stage, removed = excluded.removed, lease_until = 0, failures = 0, ended_at = NULL \
+        stage = excluded.stage, removed = excluded.removed, priority = 0, lease_until = 0, failures = 0, ended_at = NULL \
         WHERE erasures.ended_at IS NOT NULL RETURNING 1 AS begun"
     )
 }

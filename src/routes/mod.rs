@@ -44,36 +44,35 @@ use wire::protocol::{AgentDump, AuditAction, NewHook, OpenAiApi, QueueChange, Qu
 use worker::{Date, Env, console_error};
 
 use self::credentials::Caller;
-use crate::account::erasure::DRIVE_REQUESTS;
 use crate::audit::deletion;
 use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
+use crate::visit::{Driven, Work, visit};
 use crate::router::{Route, Row};
 
 /// How often a visit of the cron trigger repeats a drive, where the plan allows more than the 50 requests of the free one.
 /// The paid plan allows 10 000: <https://developers.cloudflare.com/workers/platform/limits/#subrequests>.
 const DRIVES: u32 = 20;
 
-/// Carries on the work that no request waits for: the erasures of users, then the retention with what is left of the
-/// requests.
+/// Carries on the work that no request waits for: the erasures of users, and the retention.
 pub async fn carry_on(env: &Env) {
     if let Err(error) = shares::expire(env).await {
         console_error!("deleting share links whose time is over: {error}");
     }
     let is_free = env.var("PROFILE").is_ok_and(|profile| profile.to_string() == "free");
-    for _ in 0..if is_free { 1 } else { DRIVES } {
-        let left = match account::erasure::drive(env, DRIVE_REQUESTS).await {
-            Ok(left) => left,
-            Err(error) => return console_error!("taking an erasure: {error}"),
+    visit(if is_free { 1 } else { DRIVES }, async |work, requests| {
+        let (doing, driven) = match work {
+            Work::Retention => ("deleting what is too old", retention::drive(env, requests).await),
+            Work::Erasures => ("taking an erasure", account::erasure::drive(env, requests).await),
         };
-        match retention::drive(env, left).await {
-            Ok(true) => return,
-            Ok(false) => {}
-            Err(error) => return console_error!("deleting what is too old: {error}"),
-        }
-    }
+        driven.unwrap_or_else(|error| {
+            console_error!("{doing}: {error}");
+            Driven { left: 0, is_idle: true }
+        })
+    })
+    .await;
 }
 
 /// The answer of a route, still to come.

@@ -14,22 +14,22 @@ use crate::account::erasure::Stage as ErasureStage;
 use crate::auth::sessions::visitor_hash;
 use crate::job::{Job, LEASE_MS, Port};
 use crate::retention::{
-    EVERY_MS, Part, ROWS, Retention, STEP_REQUESTS, Stage, THREADS, VISITORS, drive as drive_run, store,
+    EVERY_MS, Part, ROWS, Retention, Stage, THREADS, VISITORS, drive as drive_run, store,
 };
+use crate::visit::{AROUND, Driven, RETENTION_SHARE};
 
 type Deleted = crate::job::Deleted<Vec<String>>;
 
-/// The requests that find out whether there is a run to drive, and store where it stands.
-const AROUND: u32 = 3;
-
-/// Drives the open run on, or begins one when the last is a day old. True where there was nothing to do.
-pub async fn drive(env: &Env, requests: u32) -> Result<bool> {
-    if requests < STEP_REQUESTS + AROUND {
-        return Ok(false);
+/// Drives the open run on, or begins one when the last is a day old, with at most so many requests.
+pub async fn drive(env: &Env, requests: u32) -> Result<Driven> {
+    if requests < RETENTION_SHARE {
+        return Ok(Driven { left: requests, is_idle: false });
     }
     let retention = env.var("RETENTION").ok().map(|json| json.to_string());
     // Health tells the operator.
-    let Ok(retention) = Retention::parse(retention.as_deref()) else { return Ok(true) };
+    let Ok(retention) = Retention::parse(retention.as_deref()) else {
+        return Ok(Driven { left: requests, is_idle: true });
+    };
     let now = Date::now().as_millis();
     let database = database(env)?;
     let stage = serde_json::to_string(&Stage::default())?;
@@ -39,9 +39,12 @@ pub async fn drive(env: &Env, requests: u32) -> Result<bool> {
     let forget = database.prepare(store::FORGET).bind(&[number(now.saturating_sub(retention.kept_ms()))])?;
     let results = batch(env, vec![begin, take, forget]).await?;
     let taken = results.get(1).map(rows).transpose()?.unwrap_or_default();
-    let Some(mut run) = wire::json::from_str::<Vec<_>>(&taken)?.pop() else { return Ok(true) };
+    let Some(mut run) = wire::json::from_str::<Vec<_>>(&taken)?.pop() else {
+        return Ok(Driven { left: requests.saturating_sub(1), is_idle: true });
+    };
     let mut port = Stored { env, requests: AROUND };
-    Ok(drive_run(&mut port, &retention, &mut run, requests, Stored::delete).await?.is_none())
+    let driven = drive_run(&mut port, &retention, &mut run, requests, Stored::delete).await?;
+    Ok(Driven { left: requests.saturating_sub(port.requests), is_idle: driven.is_none() })
 }
 
 /// The data of all users.

@@ -7,6 +7,7 @@ use worker::console_error;
 use worker::web_sys::Response;
 
 use super::{credentials, object};
+use crate::account::erasure::too_many_ended;
 use crate::audit::Deed;
 use crate::auth::session::{AnonymousSession, clear_cookie};
 use crate::auth::sessions::{id_of, is_id, short_agent, store, visitor_hash};
@@ -84,8 +85,11 @@ pub async fn end_visit(call: &Call, user: Uuid) -> Result<(), Failure> {
     let hash = visitor_hash(&owner.user);
     let (action, target, address) = (AuditAction::SessionEnded, id_of(&hash), address.as_deref());
     let deed = Deed { owner: &owner, action, target, detail: None, address };
-    let ended = store::end_visitor(&call.env, &deed, &session, call.now).await;
-    ended.map_err(Failure::internal("ending a session"))?;
+    let network = call.network_mark();
+    let ended = store::end_visitor(&call.env, &deed, &session, (network.as_deref(), call.now)).await;
+    if !ended.map_err(Failure::internal("ending a session"))? {
+        return Err(too_many_ended().into());
+    }
     credentials::forget(&owner.tenant, &owner.user);
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! All data of a user as a whole: its export and its erasure. Issue 23, items 3 and 4.
 
+mod empty;
 mod erasure;
 mod export;
 

@@ -5,6 +5,7 @@
 
 use espalier_test_support::stored::{change_at, change_object_at, d1, eventually};
 use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use tokio::sync::Mutex;
 use uuid::Uuid;
 use wire::protocol::Owner;
 
@@ -12,6 +13,9 @@ use crate::upgrades::planted_at;
 
 const MAIN: &str = "ESPALIER_STATE_DIR";
 const DAY_MS: u64 = 86_400_000;
+
+/// One run is open at a time in the instance.
+static RUN: Mutex<()> = Mutex::const_new(());
 
 fn now() -> u64 {
     let since = std::time::UNIX_EPOCH.elapsed().expect("a time after 1970");
@@ -96,6 +100,7 @@ async fn left(table: &str, tenant: &str) -> Vec<Value> {
 // Long: one run, and all that it may and may not delete.
 #[tokio::test]
 async fn a_run_deletes_what_is_too_old_and_nothing_else() {
+    let _alone = RUN.lock().await;
     let (idle, live, young) = (Visitor::new().await, Visitor::new().await, Visitor::new().await);
     idle.age_row(366).await;
     idle.age_thread(366).await;
@@ -185,4 +190,32 @@ async fn a_run_deletes_what_is_too_old_and_nothing_else() {
         assert_eq!(gone.rows(table).await, 0, "{table}");
     }
     assert_eq!(status(&back).await, 200);
+}
+
+// Issue 42, M4: each visit had so many requests for erasures, and the retention got none of them.
+#[tokio::test]
+async fn a_run_goes_on_however_many_erasures_there_are() {
+    let _alone = RUN.lock().await;
+    let crowd = new_id();
+    let mut rows = Vec::new();
+    for number in 0..60 {
+        let user = format!("key:{crowd}-{number}");
+        // They began a day ago, so each makes its second sweep too.
+        rows.push(format!(
+            "('crowd', '{user}', '{user}', {}, '{{\"sweep\":0,\"part\":\"threads\"}}', '{{}}')",
+            now() - DAY_MS
+        ));
+    }
+    let columns = "tenant, user_id, receipt, started_at, stage, removed";
+    change_at(MAIN, &format!("INSERT INTO erasures ({columns}) VALUES {}", rows.join(", "))).await;
+    change_at(MAIN, "DELETE FROM retention_runs").await;
+    let anybody = Client::nobody_at(&env("ESPALIER_URL"));
+    anybody.get("/cdn-cgi/handler/scheduled").await.expect(200).await;
+    let open = "SELECT 1 FROM erasures WHERE tenant = 'crowd' AND user_id LIKE 'key:' || ?1 || '%' AND ended_at IS NULL";
+    assert!(!d1(open, &[&crowd]).await.is_empty(), "one visit does not end them all");
+    let run = d1("SELECT stage, ended_at FROM retention_runs", &[]).await.pop().expect("a run");
+    let stage: Value = serde_json::from_str(run["stage"].as_str().expect("JSON")).expect("a stage");
+    assert!(stage["part"] != "visitors" || !run["ended_at"].is_null(), "it has gone on: {run}");
+    change_at(MAIN, &format!("DELETE FROM erasures WHERE tenant = 'crowd' AND user_id LIKE 'key:{crowd}%'"))
+        .await;
 }

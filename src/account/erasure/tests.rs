@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::protocol::Owner;
 
 use super::{
-    Confirmation, DRIVE_REQUESTS, Erasing, MAX_LEFT, SETTLE_MS, STEP_REQUESTS, Stage, Threads, drive, receipt,
+    Begun, Confirmation, DRIVE_REQUESTS, Erasing, MAX_LEFT, SETTLE_MS, STEP_REQUESTS, Stage, Threads, drive,
+    receipt,
 };
 use crate::account::kinds::{self, Rows};
 use crate::job::testing::{self, Data, STARTED_AT, assert_faults, assert_limits, assert_waits};
@@ -231,4 +232,15 @@ fn only_the_word_confirms_and_only_receipts_are_looked_up() {
     {
         assert_eq!(receipt(text).unwrap_err().code.as_str(), "erasure_not_found", "{text:?}");
     }
+}
+
+// Issue 42, M4.
+#[test]
+fn a_request_begins_a_job_or_finds_nothing_or_says_why_not() {
+    let of = |begun, runs| Begun::of(begun, runs).unwrap().map_err(|error| error.code.as_str());
+    assert_eq!(of(r#"[{"ended_at":null}]"#, true), Ok(Begun::Job));
+    assert_eq!(of(r#"[{"ended_at":1000}]"#, false), Ok(Begun::Nothing));
+    assert_eq!(of("[]", true), Err("erasure_in_progress"));
+    assert_eq!(of("[]", false), Err("rate_limited"));
+    assert!(Begun::of("[{}", false).is_err());
 }

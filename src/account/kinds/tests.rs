@@ -137,7 +137,7 @@ fn the_rows_of_a_user_come_in_pages_in_their_order_and_no_others_do() {
 }
 
 /// How SQLite finds the rows of a statement.
-fn plan(database: &Connection, sql: &str) -> String {
+pub fn plan(database: &Connection, sql: &str) -> String {
     let mut statement = database.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let values = vec![Value::Null; statement.parameter_count()];
     let plan = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();

@@ -1,9 +1,12 @@
 //! The statements of an erasure on real tables.
 
-use rusqlite::{Connection, ToSql};
+use rusqlite::{Connection, OptionalExtension, ToSql};
 
-use super::{BEGIN, BEQUEATH, BY_MERGE, END, FORGET, PROGRESS, RUNS, SAVE, SECURELY, TAKE, TAKE_ONE, delete};
-use crate::account::kinds::tests::{insert, migrated};
+use super::{
+    BEGIN_AGAIN, BEQUEATH, BY_MERGE, CREDENTIALS, END, END_VISIT, FORGET, HOUR_MS, MAX_ENDED, PROGRESS, RUNS,
+    SAVE, SECURELY, TAKE, TAKE_ONE, begin as begin_sql, delete, may_end,
+};
+use crate::account::kinds::tests::{insert, migrated, plan};
 use crate::account::kinds::{TABLES, of_users};
 
 fn count(database: &Connection, sql: &str, values: &[&dyn ToSql]) -> usize {
@@ -12,8 +15,37 @@ fn count(database: &Connection, sql: &str, values: &[&dyn ToSql]) -> usize {
     rows.map(|row| row.unwrap_or_else(|error| panic!("{sql}: {error}"))).count()
 }
 
+/// A request for an erasure.
+struct Asked<'a> {
+    tenant: &'a str,
+    user: &'a str,
+    receipt: &'a str,
+    now: u64,
+    has_files: bool,
+    network: Option<&'a str>,
+    is_visitor: bool,
+}
+
+const ADA: Asked<'_> = Asked {
+    tenant: "acme",
+    user: "key:ada",
+    receipt: "r",
+    now: 1_000,
+    has_files: false,
+    network: None,
+    is_visitor: false,
+};
+
+/// Begins a job. The end of it, where there is nothing to do; none where it does not begin.
+fn asked(database: &Connection, asked: &Asked<'_>) -> Option<Option<u64>> {
+    let Asked { tenant, user, receipt, now, has_files, network, is_visitor } = asked;
+    let values: [&dyn ToSql; 9] =
+        [tenant, user, &format!("visit of {user}"), receipt, now, &"{}", has_files, network, is_visitor];
+    database.query_row(&begin_sql(), values.as_slice(), |row| row.get(0)).optional().unwrap()
+}
+
 fn begin(database: &Connection, receipt: &str, now: u64) -> bool {
-    count(database, BEGIN, &[&"acme", &"key:ada", &receipt, &now, &"{}"]) == 1
+    asked(database, &Asked { receipt, now, ..ADA }) == Some(None)
 }
 
 fn take(database: &Connection, now: u64) -> bool {
@@ -126,4 +158,111 @@ fn keys_that_a_users_keys_minted_for_others_stay_below_the_key_that_minted_the_u
     let sql = "SELECT group_concat(prefix || ' ' || ifnull(created_by, '-'), ', ') FROM (SELECT * FROM api_keys ORDER BY prefix)";
     let left: String = database.query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(left, "b root, c root, root -");
+}
+
+// Issue 42, M4: 150 visitors who had nothing made 150 jobs.
+#[test]
+fn a_visitor_who_has_nothing_makes_no_job_and_whoever_has_something_does() {
+    let database = migrated();
+    let visitor = Asked { user: "anonymous:1", receipt: "1", is_visitor: true, ..ADA };
+    assert_eq!(asked(&database, &visitor), Some(Some(1_000)), "it has ended with its beginning");
+    assert!(!take(&database, 9_000) && count(&database, PROGRESS, &[&"1"]) == 1, "and has a receipt");
+    insert(&database, "audit", "anonymous:1", 1);
+    assert_eq!(asked(&database, &visitor), Some(Some(1_000)), "the log stays, so it is nothing to erase");
+    let files = Asked { has_files: true, ..visitor };
+    assert_eq!(asked(&database, &files), Some(None));
+    for (number, (table, _)) in of_users().filter(|(table, _)| *table != "audit").enumerate() {
+        let (user, receipt) = (format!("anonymous:{table}"), format!("of {table}"));
+        insert(&database, table, &user, 10 + number as i64);
+        if table == "sessions" {
+            let session = format!("visit of {user}");
+            database.execute("UPDATE sessions SET hash = ?1, tenant = NULL", [session]).unwrap();
+        }
+        let asked = asked(&database, &Asked { user: &user, receipt: &receipt, is_visitor: true, ..ADA });
+        assert_eq!(asked, Some(None), "{table}");
+    }
+    // A user with a key has the key at least, so their credentials end with a job.
+    assert_eq!(asked(&database, &ADA), Some(None));
+}
+
+// Issue 42, M4.
+#[test]
+fn users_with_data_come_first_and_then_those_who_wait_longest() {
+    let database = migrated();
+    let job = |user: &str, now: u64| {
+        assert_eq!(asked(&database, &Asked { user, receipt: user, now, ..ADA }), Some(None), "{user}");
+    };
+    for (table, user) in [("api_keys", "key:empty"), ("memories", "key:late"), ("threads", "key:data")] {
+        insert(&database, table, user, 1);
+    }
+    job("key:none", 10);
+    job("key:empty", 20);
+    job("key:data", 30);
+    job("key:late", 40);
+    let expired = "INSERT INTO erasures (tenant, user_id, receipt, started_at, stage, removed)
+        VALUES ('public', 'anonymous:expired', 'x', 1, '{}', '{}')";
+    database.execute(expired, []).unwrap();
+    // The order of those that are equal is that in which they were given up.
+    let given_up = "UPDATE erasures SET lease_until = started_at";
+    database.execute(given_up, []).unwrap();
+    let mut order = Vec::new();
+    while let Some(user) =
+        database.query_row(TAKE, [100, 200], |row| row.get::<_, String>(1)).optional().unwrap()
+    {
+        order.push(user);
+    }
+    assert_eq!(order, ["key:data", "key:late", "anonymous:expired", "key:none", "key:empty"]);
+    let plan = plan(&database, TAKE);
+    assert!(plan.contains("erasures_by_priority") && !plan.contains("TEMP B-TREE"), "{plan}");
+}
+
+// Issue 42, M4.
+#[test]
+fn a_network_ends_thirty_sessions_of_its_visitors_in_an_hour() {
+    let database = migrated();
+    let end = |number: u32, now: u64| {
+        let (user, receipt) = (format!("anonymous:{number}"), format!("r{number}"));
+        let network = Some("mark");
+        let job = Asked { user: &user, receipt: &receipt, now, network, is_visitor: true, ..ADA };
+        let begun = asked(&database, &job).is_some();
+        let visit = format!("visit of {user}");
+        let values: [&dyn ToSql; 5] = [&visit, &now, &(now + 1), &receipt, &network];
+        assert_eq!(database.execute(END_VISIT, values.as_slice()).unwrap(), usize::from(begun), "{number}");
+        begun
+    };
+    assert!((1..=MAX_ENDED).all(|number| end(number, u64::from(number))));
+    assert!(!end(99, 100), "one more");
+    let (other, unknown) = (Some("another"), None);
+    for (user, network) in [("anonymous:o", other), ("anonymous:u", unknown)] {
+        let job = Asked { user, receipt: user, now: 100, network, is_visitor: true, ..ADA };
+        assert!(asked(&database, &job).is_some(), "{network:?}");
+    }
+    assert!(!end(99, HOUR_MS) && end(99, HOUR_MS + 1), "the first is an hour ago");
+    let plan = plan(&database, &format!("SELECT {}", may_end("?1", "?2")));
+    assert!(plan.contains("sessions_ended (network=? AND revoked_at>?)"), "{plan}");
+}
+
+// Issue 42, M4: a request that was admitted a moment before the erasure stores something after it.
+#[test]
+fn an_erasure_that_found_nothing_begins_again_when_its_visitor_stores_something() {
+    let database = migrated();
+    let visitor = Asked { tenant: "public", user: "anonymous:1", receipt: "r", is_visitor: true, ..ADA };
+    let again = |now: u64| {
+        let values: [&dyn ToSql; 4] = [&"visit of anonymous:1", &"anonymous:1", &now, &"{\"sweep\":0}"];
+        database.execute(BEGIN_AGAIN, values.as_slice()).unwrap()
+    };
+    assert_eq!(again(500), 0, "nobody asked for an erasure");
+    assert_eq!(asked(&database, &visitor), Some(Some(1_000)));
+    assert_eq!(again(1_100), 0, "their session has no row, so it has not ended");
+    let session: [&dyn ToSql; 5] = [&"visit of anonymous:1", &1_000, &9_000, &"r", &None::<&str>];
+    assert_eq!(database.execute(END_VISIT, session.as_slice()).unwrap(), 1);
+    assert_eq!((again(1_200), again(1_300)), (1, 0), "once: the job runs");
+    assert!(take(&database, 1_300));
+    let started: u64 = database.query_row("SELECT started_at FROM erasures", [], |row| row.get(0)).unwrap();
+    assert_eq!(started, 1_200, "so threads that began until then are erased, too");
+}
+
+#[test]
+fn the_credentials_are_tables_of_users() {
+    assert!(CREDENTIALS.iter().all(|name| of_users().any(|(table, _)| table == *name)));
 }

@@ -6,7 +6,10 @@ use wire::protocol::{Owner, SessionSummary};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env, Result};
 
+use super::statements::{IS_OPEN, end_of_visit};
 use super::visitor_hash;
+use crate::account::erasure::Stage;
+use crate::account::store::BEGIN_AGAIN;
 use crate::audit::Deed;
 use crate::audit::store::{Where, row_where};
 use crate::auth::api_key;
@@ -132,15 +135,19 @@ pub async fn of_visitor(env: &Env, hash: &str) -> Result<VisitorRow> {
     })
 }
 
-/// Writes the row of a visitor's session, unless there is one. It deletes the sessions that are over.
+/// Writes the row of a visitor's session, unless there is one. It deletes the sessions that are over. Where the session has
+/// ended with an erasure that found nothing, the erasure begins again: the visitor has stored something meanwhile.
 pub async fn keep_visitor(env: &Env, session: &AnonymousSession, agent: &str, now: u64) -> Result<()> {
     const INSERT: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, seen_at, expires_at, agent) \
         VALUES (?1, '', ?2, ?3, ?3, ?4, ?5) ON CONFLICT (hash) DO NOTHING";
     let owner = session.principal().owner;
     let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
+    let stage = text(&serde_json::to_string(&Stage::default())?);
+    let again = [hash.clone(), user.clone(), number(now), stage];
+    let again = database(env)?.prepare(BEGIN_AGAIN).bind(&again)?;
     let values = [hash, user, number(now), number(session.expires_at), text(agent)];
     let insert = database(env)?.prepare(INSERT).bind(&values)?;
-    batch(env, vec![over(env, now)?, insert]).await.map(drop)
+    batch(env, vec![over(env, now)?, insert, again]).await.map(drop)
 }
 
 /// Writes down that a visitor's cookie is renewed, where the session has a row or the visitor has threads.
@@ -152,16 +159,21 @@ pub async fn renew_visitor(env: &Env, session: &AnonymousSession, now: u64) -> R
 }
 
 /// Ends a visitor's session. The row stays until the last cookie that may be out there is over: one that was renewed now.
-/// The audit log has the first end.
-pub async fn end_visitor(env: &Env, deed: &Deed<'_>, session: &AnonymousSession, now: u64) -> Result<()> {
-    const FIRST: &str = "NOT EXISTS (SELECT 1 FROM sessions WHERE hash = ?9 AND revoked_at IS NOT NULL)";
-    const QUERY: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, expires_at, revoked_at) \
-        VALUES (?1, '', ?2, ?3, ?4, ?3) ON CONFLICT (hash) \
-        DO UPDATE SET revoked_at = coalesce(revoked_at, excluded.revoked_at), expires_at = excluded.expires_at";
+/// The audit log has the first end of a session that has stored something. False where the network with this mark has ended
+/// too many that have not.
+pub async fn end_visitor(
+    env: &Env,
+    deed: &Deed<'_>,
+    session: &AnonymousSession,
+    (network, now): (Option<&str>, u64),
+) -> Result<bool> {
     let (hash, user) = (text(&visitor_hash(&deed.owner.user)), text(&deed.owner.user_id()));
-    let row = row_where(env, deed, now, Where { condition: FIRST, values: vec![hash.clone()] })?;
-    let end = database(env)?.prepare(QUERY).bind(&[hash, user, number(now), number(session.expires_at)])?;
-    batch(env, vec![row, over(env, now)?, end]).await.map(drop)
+    let row = row_where(env, deed, now, Where { condition: IS_OPEN, values: vec![hash.clone()] })?;
+    let network = network.map_or(JsValue::NULL, text);
+    let values = [hash, user, number(now), number(session.expires_at), network];
+    let end = database(env)?.prepare(end_of_visit()).bind(&values)?;
+    let results = batch(env, vec![row, over(env, now)?, end]).await?;
+    Ok(results.last().map(rows).transpose()?.is_some_and(|ended| ended != "[]"))
 }
 
 /// Deletes the sessions that are over. Those of visitors stay until the retention has begun to erase the visitor's data:

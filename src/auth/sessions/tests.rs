@@ -1,6 +1,10 @@
+use rusqlite::{OptionalExtension, params};
 use wire::protocol::Owner;
 
+use super::statements::{IS_OPEN, end_of_visit};
 use super::{ID_CHARS, Kept, MAX_AGENT_CHARS, MAX_KEPT, id_of, is_id, short_agent, visit_of, visitor_hash};
+use crate::account::kinds::tests::migrated;
+use crate::account::store::{HOUR_MS, MAX_ENDED};
 
 #[test]
 fn a_visitor_has_one_row() {
@@ -96,4 +100,27 @@ fn the_oldest_known_row_makes_room() {
     kept.remove("one more");
     assert!(kept.insert("one more"));
     assert_eq!(kept.0.len(), MAX_KEPT);
+}
+
+// Issue 42, M1: a visit stores nothing, so nothing bounded the rows of those that ended.
+#[test]
+fn visits_that_stored_nothing_end_thirty_times_an_hour_in_a_network_and_the_others_always() {
+    let database = migrated();
+    let end = |hash: &str, now: i64| {
+        let values = params![hash, format!("anonymous:{hash}"), now, now + 9, "mark"];
+        database.query_row(&end_of_visit(), values, |_| Ok(())).optional().unwrap().is_some()
+    };
+    let is_open = |hash: &str| {
+        // The condition has the digest as its ninth parameter.
+        let sql = format!("SELECT {IS_OPEN} WHERE ?8 IS NULL");
+        let values: [Option<&str>; 9] = [None, None, None, None, None, None, None, None, Some(hash)];
+        database.query_row(&sql, values, |row| row.get::<_, bool>(0)).unwrap()
+    };
+    assert!((0..MAX_ENDED).all(|number| !is_open(&number.to_string()) && end(&number.to_string(), 1)));
+    assert!(!end("beyond", 2));
+    assert!(end("0", 3), "a repetition");
+    let row = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, expires_at) VALUES ('kept', '', 'anonymous:kept', 1, 9)";
+    database.execute(row, []).unwrap();
+    assert!(is_open("kept") && end("kept", 4) && !is_open("kept"));
+    assert!(end("beyond", 2 + HOUR_MS as i64), "an hour later");
 }

@@ -19,8 +19,8 @@ use worker::{D1PreparedStatement, Date, Env, Result, console_error};
 
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::erasure::{
-    Confirmation, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, MAX_LEFT, STEP_REQUESTS, Stage, THREADS,
-    Threads, drive as drive_job, in_progress, not_found, receipt,
+    Begun, Confirmation, DRIVE_REQUESTS, Erasing, Erasure, KEPT_MS, MAX_LEFT, STEP_REQUESTS, Stage, THREADS,
+    Threads, drive as drive_job, not_found, receipt,
 };
 use crate::account::kinds::{self, Rows};
 use crate::account::store;
@@ -34,6 +34,7 @@ use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
 use crate::routes::{credentials, job};
+use crate::visit::Driven;
 
 type Deleted = crate::job::Deleted<String>;
 
@@ -44,15 +45,17 @@ pub async fn begin(call: &Call, owner: Owner, body: &[u8]) -> std::result::Resul
     let mut drawn = [0_u8; 16];
     getrandom::fill(&mut drawn).map_err(Failure::internal("drawing a receipt"))?;
     let receipt = hex(&drawn);
-    let stage = Stage { address: call.address_mark(), ..Stage::default() };
-    let begun = insert(&call.env, &owner, &digest(&receipt), (&stage, call.now)).await;
-    if !begun.map_err(Failure::internal("beginning an erasure"))? {
-        return Err(in_progress().into());
-    }
+    let begun = insert(call, &owner, &digest(&receipt)).await?;
     credentials::forget(&owner.tenant, &owner.user);
-    go_on(call);
+    let ended_at = match begun {
+        Begun::Job => {
+            go_on(call);
+            None
+        }
+        Begun::Nothing => Some(call.now),
+    };
     let (started_at, removed) = (call.now, BTreeMap::new());
-    let erasure = Erasure { receipt: Some(receipt), started_at, ended_at: None, removed };
+    let erasure = Erasure { receipt: Some(receipt), started_at, ended_at, removed };
     Ok(Reply::json(202, &erasure).with("set-cookie", clear_cookie(call.is_https())).into())
 }
 
@@ -83,9 +86,8 @@ pub fn go_on(call: &Call) {
     });
 }
 
-/// Drives the open jobs on, with at most so many requests, and forgets those that ended long ago. Tells how many requests
-/// are left.
-pub async fn drive(env: &Env, requests: u32) -> Result<u32> {
+/// Drives the open jobs on, with at most so many requests, and forgets those that ended long ago.
+pub async fn drive(env: &Env, requests: u32) -> Result<Driven> {
     let now = Date::now().as_millis();
     let forget = database(env)?.prepare(store::FORGET).bind(&[number(now.saturating_sub(KEPT_MS))])?;
     forget.run().await?;
@@ -93,13 +95,13 @@ pub async fn drive(env: &Env, requests: u32) -> Result<u32> {
     while left > STEP_REQUESTS + 1 {
         left -= 1;
         match take(env, store::TAKE, Date::now().as_millis(), None).await {
-            Ok(None) => return Ok(left),
+            Ok(None) => return Ok(Driven { left, is_idle: true }),
             Ok(Some((owner, job))) => left = left.saturating_sub(run(env, &owner, job, left).await),
             // The row of another version, or D1 fails. The lease keeps the row back; other work goes on.
             Err(error) => console_error!("taking an erasure: {error}"),
         }
     }
-    Ok(left)
+    Ok(Driven { left, is_idle: false })
 }
 
 /// Whether the user's data is being erased.
@@ -108,28 +110,66 @@ pub async fn runs(env: &Env, owner: &Owner) -> Result<bool> {
     Ok(rows(&database(env)?.prepare(store::RUNS).bind(&values)?.all().await?)? != "[]")
 }
 
-/// Writes the row of a job and ends the user's credentials, all or nothing. False where a job runs already.
-async fn insert(env: &Env, owner: &Owner, receipt: &str, (stage, now): (&Stage, u64)) -> Result<bool> {
-    let database = database(env)?;
+/// Writes the row of a job and ends the user's credentials, all or nothing.
+async fn insert(call: &Call, owner: &Owner, receipt: &str) -> std::result::Result<Begun, Failure> {
+    let failed = || Failure::internal::<worker::Error>("beginning an erasure");
+    let has_files = has_files(&call.env, owner).await.map_err(failed())?;
+    let statements = beginning(call, owner, (receipt, has_files)).map_err(failed())?;
+    let results = batch(&call.env, statements).await.map_err(failed())?;
+    let [begun, running, ..] = results.as_slice() else { return Err(failed()("no results".into())) };
+    let runs = rows(running).map_err(failed())? != "[]";
+    let begun = Begun::of(&rows(begun).map_err(failed())?, runs);
+    Ok(begun.map_err(Failure::internal("beginning an erasure"))??)
+}
+
+/// The statements of [`insert`].
+fn beginning(
+    call: &Call,
+    owner: &Owner,
+    (receipt, has_files): (&str, bool),
+) -> Result<Vec<D1PreparedStatement>> {
+    let (database, now) = (database(&call.env)?, call.now);
     let own = || [text(&owner.tenant), text(&owner.user_id())];
     let of_user = |sql: &str, more: Vec<JsValue>| -> Result<D1PreparedStatement> {
         database.prepare(sql).bind(&own().into_iter().chain(more).collect::<Vec<_>>())
     };
-    let stage = serde_json::to_string(stage)?;
+    let visitor = Uuid::try_parse(&owner.user).ok().filter(|_| owner.issuer == wire::protocol::ANONYMOUS);
+    let network = visitor.and_then(|_| call.network_mark()).map_or(JsValue::NULL, |mark| text(&mark));
+    let stage = serde_json::to_string(&Stage { address: call.address_mark(), ..Stage::default() })?;
+    let flag = |flag: bool| number(u64::from(flag));
+    let job = vec![
+        text(&visit_of(owner)),
+        text(receipt),
+        number(now),
+        text(&stage),
+        flag(has_files),
+        network.clone(),
+        flag(visitor.is_some()),
+    ];
     let mut statements = vec![
-        of_user(store::BEGIN, vec![text(receipt), number(now), text(&stage)])?,
+        of_user(&store::begin(), job)?,
+        of_user(store::RUNS, Vec::new())?,
         of_user(store::REVOKE, vec![number(now)])?,
         of_user(store::SIGN_OUT, Vec::new())?,
     ];
-    if let Some(user) =
-        Uuid::try_parse(&owner.user).ok().filter(|_| owner.issuer == wire::protocol::ANONYMOUS)
-    {
+    if let Some(user) = visitor {
         let over = AnonymousSession::begin(user, now).expires_at;
-        let values = [text(&visitor_hash(&owner.user)), number(now), number(over)];
+        let values = [text(&visitor_hash(&owner.user)), number(now), number(over), text(receipt), network];
         statements.push(database.prepare(store::END_VISIT).bind(&values)?);
     }
-    let results = batch(env, statements).await?;
-    Ok(results.first().map(rows).transpose()?.is_some_and(|begun| begun != "[]"))
+    Ok(statements)
+}
+
+/// Whether there are files in the folders of a user that belong to no thread. Those of a thread come with it.
+async fn has_files(env: &Env, owner: &Owner) -> Result<bool> {
+    // A deployment without the bucket has no files.
+    let Ok(bucket) = env.bucket(BUCKET) else { return Ok(false) };
+    for folder in kinds::of_owner(owner) {
+        if !bucket.list().prefix(folder.prefix).limit(1).execute().await?.objects().is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Takes a job that nobody owns.

@@ -38,7 +38,7 @@ async fn progress(anybody: &Client, receipt: &str) -> Value {
 }
 
 /// Has the job begin its second sweep now: all credentials that were verified before it are as good as forgotten.
-async fn settle(state: &str, user_id: &str) {
+pub async fn settle(state: &str, user_id: &str) {
     let sql = format!(
         "UPDATE erasures SET started_at = started_at - 90000, lease_until = 0 WHERE user_id = '{user_id}'"
     );
@@ -46,7 +46,7 @@ async fn settle(state: &str, user_id: &str) {
 }
 
 /// Reads the progress until the job has ended.
-async fn ended(anybody: &Client, receipt: &str) -> Value {
+pub async fn ended(anybody: &Client, receipt: &str) -> Value {
     eventually("the erasure ends", || async {
         let progress = progress(anybody, receipt).await;
         (!progress["ended_at"].is_null()).then_some(progress)

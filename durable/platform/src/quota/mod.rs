@@ -192,7 +192,7 @@ pub fn user_account(user_id: &str) -> String {
 }
 
 /// The customer behind an address: a customer with IPv6 has a /64, and could take a new address for each request.
-fn network(address: &str) -> String {
+pub fn network(address: &str) -> String {
     match address.parse::<std::net::IpAddr>() {
         Ok(std::net::IpAddr::V6(address)) => match address.to_ipv4_mapped() {
             Some(mapped) => mapped.to_string(),
