@@ -1,8 +1,10 @@
 //! The audit log: who did what in a tenant, and when. The Worker writes a deed in one batch with the deed itself, so there is
-//! none without a row: where the row cannot be written, the deed is refused. A deed that has no batch gets its row before it
-//! is done. The deeds within a thread come from its object's outbox (`platform::storage::outgoing`). No statement changes a
-//! row.
+//! none without a row: where the row cannot be written, the deed is refused. The row has the condition that there is something
+//! to do, so a request about something that is not there leaves none. A deed outside of D1 has no batch: it gets its row once
+//! its object is found, and before it is done. The deeds within a thread come from its object's outbox
+//! (`platform::storage::outgoing`). No statement changes a row.
 
+pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
 

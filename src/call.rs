@@ -1,11 +1,12 @@
 //! A request that is being answered, and its answer. `serve` makes the one and sends the other; `routes` turns one into the
 //! other.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use futures::StreamExt;
-use wire::protocol::GivenAnswer;
 use platform::quota::network;
+use wire::protocol::GivenAnswer;
 use worker::web_sys::Response;
 use worker::{Context, Env, Method, Request};
 
@@ -27,6 +28,8 @@ pub struct Call {
     pub context: Rc<Context>,
     pub settings: Rc<Settings>,
     pub now: u64,
+    /// The target of the entry that a deletion leaves in the audit log; none where the route is no such deletion.
+    pub deletion: OnceCell<String>,
     url: String,
     origin: Option<String>,
 }
@@ -37,6 +40,7 @@ impl Call {
         Call {
             settings,
             now: worker::Date::now().as_millis(),
+            deletion: OnceCell::new(),
             url: request.inner().url(),
             origin: request.headers().get("origin").ok().flatten(),
             request,
@@ -56,7 +60,8 @@ impl Call {
             }
         }
         let (settings, context) = (Rc::clone(&self.settings), Rc::clone(&self.context));
-        Ok(Call { request, env: self.env.clone(), context, settings, now: self.now, url, origin: None })
+        let (env, deletion) = (self.env.clone(), OnceCell::new());
+        Ok(Call { request, env, context, settings, now: self.now, deletion, url, origin: None })
     }
 
     /// Its address.

@@ -102,4 +102,6 @@ fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
 }
 
 #[cfg(test)]
+mod bounds;
+#[cfg(test)]
 mod tests;

@@ -136,9 +136,9 @@ pub const END: &str = "UPDATE erasures SET stage = ?6, removed = ?7, ended_at = 
 pub const ENDS: &str = "EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = ?1 AND e.user_id = ?2 AND e.lease = ?9 \
     AND e.ended_at IS NULL)";
 /// The condition of an audit entry (`audit::store::Where`): there is none of this deed, from this address, since the time
-/// `?9`. The sign keeps SQLite from the primary key, which begins with the tenant alone.
+/// `?10`. The sign keeps SQLite from the primary key, which begins with the tenant alone.
 pub const NO_ENTRY: &str = "NOT EXISTS (SELECT 1 FROM audit a WHERE +a.tenant = ?1 AND a.user_id = ?2 \
-    AND a.action = ?6 AND a.target = ?4 AND a.address IS ?8 AND a.created_at > ?9)";
+    AND a.action = ?6 AND a.target = ?4 AND a.address IS ?8 AND a.created_at > ?10)";
 /// The progress of the job with the receipt `?1`.
 pub const PROGRESS: &str = "SELECT started_at, ended_at, removed FROM erasures WHERE receipt = ?1";
 /// Whether a job runs.

@@ -1,11 +1,12 @@
 //! The rows of the audit log in D1.
 
 use bindings::d1::{database, number, rows, text};
-use wire::protocol::AuditEntry;
+use wire::protocol::{AuditAction, AuditEntry, Owner};
 use worker::wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env, Result};
 
 use super::Deed;
+use super::statements::{self, HAS_LEFT, MAX_A_DAY};
 use crate::ids::uuid_v7;
 
 /// A condition under which a deed gets its row, with the values of its parameters from `?9` on. Before them stand those of
@@ -22,11 +23,7 @@ pub fn row(env: &Env, deed: &Deed<'_>, now: u64) -> Result<D1PreparedStatement> 
 
 /// The statement that writes a deed where a condition holds.
 pub fn row_where(env: &Env, deed: &Deed<'_>, now: u64, which: Where<'_>) -> Result<D1PreparedStatement> {
-    let query = format!(
-        "INSERT INTO audit (tenant, created_at, id, user_id, action, target, detail, address) \
-        SELECT ?1, ?3, ?5, ?2, ?6, ?4, ?7, ?8 WHERE {}",
-        which.condition
-    );
+    let query = statements::insert(which.condition);
     let id = uuid_v7(now).map_err(|error| worker::Error::RustError(error.to_string()))?;
     let maybe = |value: Option<&str>| value.map_or(JsValue::NULL, text);
     let mut values = vec![
@@ -41,6 +38,13 @@ pub fn row_where(env: &Env, deed: &Deed<'_>, now: u64, which: Where<'_>) -> Resu
     ];
     values.extend(which.values);
     database(env)?.prepare(query).bind(&values)
+}
+
+/// Whether a user has left as many entries of an action since a time as a day takes.
+pub async fn is_full(env: &Env, owner: &Owner, action: AuditAction, since: u64) -> Result<bool> {
+    let (user_id, most) = (owner.user_id(), JsValue::from(MAX_A_DAY - 1));
+    let values = [text(&owner.tenant), text(&user_id), number(since), text(action.as_str()), most];
+    Ok(rows(&database(env)?.prepare(HAS_LEFT).bind(&values)?.all().await?)? != "[]")
 }
 
 /// The log of a tenant after a place, newest first.

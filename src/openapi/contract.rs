@@ -173,6 +173,11 @@ impl Contract {
         self
     }
 
+    /// Whether one of its problems may have this code.
+    pub fn may_refuse(&self, code: ErrorCode) -> bool {
+        self.refusals.contains(&code)
+    }
+
     /// The operation, with the parameters of its path.
     pub fn operation(self, path: Vec<Parameter>, types: &mut Types) -> Value {
         let mut operation = json!({ "responses": self.responses(types) });

@@ -11,10 +11,10 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
     let example = json!({ "content": "Answer briefly, and in metric units." });
     match route {
         Route::Instructions => row.gives::<Instructions>(200),
-        Route::PutInstructions => row.takes(example).gives::<Instructions>(200),
+        Route::PutInstructions => row.takes(example).gives::<Instructions>(200).refuses(&[E::QuotaExceeded]),
         Route::ProjectInstructions { .. } => row.gives::<Instructions>(200).refuses(&[E::ProjectNotFound]),
         Route::PutProjectInstructions { .. } => {
-            row.takes(example).gives::<Instructions>(200).refuses(&[E::ProjectNotFound])
+            row.takes(example).gives::<Instructions>(200).refuses(&[E::ProjectNotFound, E::QuotaExceeded])
         }
     }
 }

@@ -22,7 +22,7 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::NewCollection => row
             .takes(json!({ "name": "Handbook", "description": "How the house works." }))
             .gives::<Collection>(201)
-            .refuses(&[E::CollectionsFull]),
+            .refuses(&[E::CollectionsFull, E::QuotaExceeded]),
         Route::Collection { .. } => row.in_collection().gives::<Collection>(200),
         Route::DeleteCollection { .. } => row.in_collection().gives_nothing("It is deleted."),
         Route::Documents { .. } => row.in_collection().pages().gives::<DocumentList>(200),

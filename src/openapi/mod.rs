@@ -27,7 +27,7 @@ use crate::auth::signed_in::Opened;
 use crate::health::Health;
 use crate::models::ModelList;
 use crate::query::{MAX_LIMIT, MAX_SEQ, MAX_WANTED_CHARS};
-use crate::router::Route;
+use crate::router::{Route, Row};
 use contract::{Content, Contract, Parameter};
 
 /// Adds the answers and the refusals of a route to the contract of its row (`Contract::of`). The routes of a feature have
@@ -167,7 +167,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             .in_thread()
             .takes(json!({ "name": "critic", "instructions": "Find the weakest argument." }))
             .gives::<AgentList>(200)
-            .refuses(&[E::AgentExists, E::TooManyHooks, E::TurnInProgress]),
+            .refuses(&[E::AgentExists, E::TooManyHooks, E::TurnInProgress, E::QuotaExceeded]),
         Route::AgentRounds { .. } => {
             row.in_thread().query(cursor()).gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
         }
@@ -200,6 +200,11 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::Knowledge(route) => knowledge::contract(route, row),
         Route::Workflows(route) => workflows::contract(route, row),
     }
+}
+
+/// Whether a route may refuse with a code.
+pub fn may_refuse(row: &Row, code: ErrorCode) -> bool {
+    contract(row.sample(), Contract::of(row)).may_refuse(code)
 }
 
 /// An id of the examples.

@@ -17,7 +17,7 @@ pub fn contract(route: Route<'_>, row: Contract) -> Contract {
                 "steps": [{ "id": "notes", "title": "Notes", "instructions": "Write what changed." }],
             }))
             .gives::<WorkflowDetail>(200)
-            .refuses(&[E::InvalidRequest, E::TooManyWorkflows]),
+            .refuses(&[E::InvalidRequest, E::TooManyWorkflows, E::QuotaExceeded]),
         Route::DeleteWorkflow { .. } => row.gives_nothing("It is deleted.").refuses(&[E::WorkflowNotFound]),
         Route::StartSession { .. } => {
             row.takes(json!({ "goal": "Version 0.2" })).gives::<SessionAnswer>(200).refuses(&[

@@ -4,15 +4,13 @@ use features::files::history::{self, Version};
 use features::files::store::R2Files;
 use features::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use features::files::{MAX_FILE_BYTES, path, room};
-use platform::quota::Stored;
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, ErrorCode, FileEntry, FileList, FileVersion, FileVersionList, Owner, ThreadCommand,
     WorkspaceList, check_workspace,
 };
 
-use super::threads;
-use super::uploads::Upload;
+use super::{audit, threads, uploads};
 use crate::call::{Answer, Call};
 use crate::paths;
 use crate::problem::Failure;
@@ -77,12 +75,22 @@ async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 
 /// `DELETE /api/workspaces/{name}`: with all its files.
 async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
-    let workspace = match Workspace::of(call, owner, WorkspaceName::Named(name)).await? {
+    let own = owner.clone();
+    let Workspace { files, root } = match Workspace::of(call, owner, WorkspaceName::Named(name)).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
-    for prefix in [&workspace.root, &history::folder(&workspace.root)] {
-        workspace.files.delete_all(prefix).await.map_err(unreachable)?;
+    let folders = [root.clone(), history::folder(&root)];
+    let mut is_empty = true;
+    for folder in &folders {
+        is_empty = is_empty && files.list(folder).await.map_err(unreachable)?.is_empty();
+    }
+    if is_empty {
+        return Ok(Reply::empty().into());
+    }
+    audit::record_deletion(call, &own).await?;
+    for folder in &folders {
+        files.delete_all(folder).await.map_err(unreachable)?;
     }
     Ok(Reply::empty().into())
 }
@@ -155,20 +163,18 @@ async fn put(
 ) -> Result<Answer, Failure> {
     let path = named(path)?;
     let only_if = condition(call)?;
-    let upload = Upload::of(call, &owner)?;
+    let own = owner.clone();
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
-    let bytes = body.len() as u64;
-    let need = Stored { bytes, embeddings: 0 };
-    upload.reserve(call, need).await?;
-    let written = write(&workspace, &path, body, only_if).await;
-    let stored = matches!(written, Ok(Written::Version(_)));
-    upload.settle(call, if stored { need } else { Stored::default() });
-    match written? {
+    let bytes = body.len();
+    let writing = write(&workspace, &path, body, only_if);
+    let is_stored = |written: &Written| matches!(written, Written::Version(_));
+    match uploads::within(call, &own, bytes, writing, is_stored).await? {
         Written::Version(version) => {
-            let entry = FileEntry { path, bytes, updated_at: call.now, version: version.clone() };
+            let entry =
+                FileEntry { path, bytes: bytes as u64, updated_at: call.now, version: version.clone() };
             Ok(Reply::json(200, &entry).with("etag", format!("\"{version}\"")).into())
         }
         Written::Refused(found) => {
@@ -192,14 +198,16 @@ async fn write(
 
 /// `DELETE …/files/{path}`.
 async fn delete(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
-    let path = named(path)?;
+    let (path, own) = (named(path)?, owner.clone());
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
     };
     let Workspace { files, root } = &workspace;
     let found = files.read(&workspace.key(&path), MAX_FILE_BYTES).await.map_err(unreachable)?;
-    history::delete(files, root, &path, found.ok_or_else(not_found)?).await.map_err(unreachable)?;
+    let found = found.ok_or_else(not_found)?;
+    audit::record_deletion(call, &own).await?;
+    history::delete(files, root, &path, found).await.map_err(unreachable)?;
     Ok(Reply::empty().into())
 }
 

@@ -4,6 +4,7 @@ use features::instructions::InstructionsError;
 use features::instructions::store::D1Instructions;
 use wire::protocol::{ApiError, ErrorCode, Instructions, NewInstructions, Owner};
 
+use super::uploads;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
@@ -17,16 +18,26 @@ pub async fn answer(
     body: &[u8],
 ) -> Result<Answer, Failure> {
     let store = D1Instructions::new(&call.env, &owner);
-    let found = match route {
-        InstructionsRoute::Instructions => store.get(None).await,
-        InstructionsRoute::ProjectInstructions { project } => store.get(Some(project)).await,
-        InstructionsRoute::PutInstructions => store.put(None, &NewInstructions::parse(body)?, call.now).await,
+    let (project, new) = match route {
+        InstructionsRoute::Instructions => (None, None),
+        InstructionsRoute::ProjectInstructions { project } => (Some(project), None),
+        InstructionsRoute::PutInstructions => (None, Some(NewInstructions::parse(body)?)),
         InstructionsRoute::PutProjectInstructions { project } => {
-            store.put(Some(project), &NewInstructions::parse(body)?, call.now).await
+            (Some(project), Some(NewInstructions::parse(body)?))
         }
     };
-    let instructions: Instructions = found.map_err(unreachable)?.ok_or_else(not_found)?;
-    Ok(Reply::json(200, &instructions).into())
+    let found: Option<Instructions> = match new {
+        None => store.get(project).await.map_err(unreachable)?,
+        Some(content) => {
+            let putting = async { store.put(project, &content, call.now).await.map_err(unreachable) };
+            match content.is_empty() {
+                // It deletes them, also where the day's quota is used up.
+                true => putting.await?,
+                false => uploads::within(call, &owner, content.len(), putting, Option::is_some).await?,
+            }
+        }
+    };
+    Ok(Reply::json(200, &found.ok_or_else(not_found)?).into())
 }
 
 fn not_found() -> ApiError {

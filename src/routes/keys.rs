@@ -3,7 +3,7 @@
 
 use wire::protocol::{ApiError, AuditAction, ErrorCode, KeyList, KeySummary, MintedKey, NewKey, Owner};
 
-use super::credentials;
+use super::{audit, credentials};
 use crate::audit::Deed;
 use crate::auth::api_key::store::{self, MAX_KEYS};
 use crate::auth::api_key::{ApiKey, ISSUER};
@@ -26,6 +26,7 @@ pub async fn mint(call: &Call, admin: Verified, body: &[u8]) -> Result<Answer, F
         None => Scopes::USER,
         Some(words) => scopes(words)?,
     };
+    audit::check_room(call, &admin.principal.owner, AuditAction::KeyMinted).await?;
     let (mut prefix, mut secret) = ([0; 6], [0; 32]);
     let drawn = getrandom::fill(&mut prefix).and_then(|()| getrandom::fill(&mut secret));
     drawn.map_err(Failure::internal("drawing an API key"))?;

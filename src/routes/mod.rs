@@ -40,7 +40,7 @@ use std::mem::take;
 use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use wire::protocol::{AgentDump, AuditAction, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
+use wire::protocol::{AgentDump, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
 use worker::{Date, Env, console_error};
 
 use self::credentials::Caller;
@@ -49,8 +49,8 @@ use crate::auth::scope::Access;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
-use crate::visit::{Driven, Work, visit};
 use crate::router::{Route, Row};
+use crate::visit::{Driven, Work, visit};
 
 /// How often a visit of the cron trigger repeats a drive, where the plan allows more than the 50 requests of the free one.
 /// The paid plan allows 10 000: <https://developers.cloudflare.com/workers/platform/limits/#subrequests>.
@@ -97,8 +97,8 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) 
     carry_out(call, caller, &mut body, (row, route, path)).await
 }
 
-/// Calls the function of a route for a caller whom its row admits. A deletion gets its entry in the audit log first, and the
-/// write of a visitor gives their session its row.
+/// Calls the function of a route for a caller whom its row admits. A deletion writes its entry in the audit log itself, with
+/// the target that its row gives it. The write of a visitor gives their session its row.
 async fn carry_out(
     call: &Call,
     caller: Caller,
@@ -106,8 +106,9 @@ async fn carry_out(
     (row, route, path): (&Row, Route<'_>, &str),
 ) -> Result<Answer, Failure> {
     let writer = caller.who().filter(|_| row.writes()).cloned();
-    if let (Some(target), Some(owner)) = (deletion(row, path), &writer) {
-        audit::record(call, owner, AuditAction::DataDeleted, &target).await?;
+    if let Some(target) = deletion(row, path) {
+        // A call has one route, so nothing stands there.
+        let _ = call.deletion.set(target);
     }
     let answer = answering(call, caller, body, route)?.await?;
     if let Some(owner) = &writer
@@ -197,7 +198,8 @@ fn answering<'a>(
         Route::Agents { id } => ask(caller.owner()?, id, ThreadCommand::Agents),
         Route::RestoreAgent { id } => {
             let dump = Box::new(AgentDump::parse(body)?);
-            ask(caller.owner()?, id, ThreadCommand::RestoreAgent { dump })
+            let stored = (body.len(), ThreadCommand::RestoreAgent { dump });
+            uploads::ask(call, caller.owner()?, id, stored).boxed_local()
         }
         Route::AgentRounds { id, agent } => {
             threads::agent_rounds(call, caller.owner()?, id, agent).boxed_local()

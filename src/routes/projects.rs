@@ -1,7 +1,9 @@
 //! The user's projects. The agent's tools create them; a person reads, changes and deletes them.
 
+use bindings::d1::text;
 use features::projects::change::{self, Change, Place, Unchanged};
 use features::projects::item::{Body, Item, ItemKind, built_in};
+use features::projects::statements::THERE;
 use features::projects::store::D1Projects;
 use features::projects::{Projects, ProjectsError};
 use wire::protocol::{
@@ -9,6 +11,8 @@ use wire::protocol::{
     ProjectEntry, ProjectList, ProjectTask, TaskChange, TemplateEntry, TemplateList,
 };
 
+use super::audit;
+use crate::audit::store::Where;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
@@ -100,7 +104,9 @@ async fn changed(call: &Call, owner: &Owner, place: Place<'_>, to: Change) -> Re
 }
 
 async fn delete(call: &Call, owner: &Owner, place: Place<'_>) -> Result<Answer, Failure> {
-    change::delete(&projects_of(call, owner), place).await.map_err(refused)?;
+    let values = vec![text(place.kind.as_str()), text(place.id)];
+    let log = audit::deletion(call, owner, Where { condition: THERE, values })?;
+    change::delete(&projects_of(call, owner).logging(log), place).await.map_err(refused)?;
     Ok(Reply::empty().into())
 }
 

@@ -5,8 +5,8 @@
 use wire::protocol::{AuditAction, ErrorCode, SignIn, SignInWay, hex};
 use worker::console_error;
 
-use super::credentials;
 use super::sessions::agent;
+use super::{audit, credentials};
 use crate::audit::Deed;
 use crate::auth::oidc::Providers;
 use crate::auth::session::{AnonymousSession, SessionSecrets, clear_cookie, set_cookie, token_in};
@@ -39,6 +39,7 @@ async fn sign_in_with_key(call: &Call, key: &str) -> Result<Answer, Failure> {
 
 /// Opens a session of a user who has proved who they are: every sign-in succeeds here. Gives the value of `Set-Cookie`.
 pub async fn sign_in(call: &Call, verified: &Verified, expires_at: u64) -> Result<String, Failure> {
+    audit::check_room(call, &verified.principal.owner, AuditAction::SignedIn).await?;
     let mut secret = [0; 32];
     getrandom::fill(&mut secret).map_err(Failure::internal("drawing a session"))?;
     let token = SessionToken::mint(secret);

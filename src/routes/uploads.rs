@@ -1,12 +1,14 @@
-//! The share of an upload in a day's quotas: reserved before anything is stored or embedded, settled afterwards.
+//! The share of an upload in a day's quotas: reserved before anything is stored or embedded, settled afterwards. An upload is
+//! whatever a client stores by itself, without a turn.
 
 use platform::accounts;
 use platform::quota::{Rule, Stored, UploadAsk};
-use wire::protocol::{ApiError, ErrorCode, Owner};
+use wire::protocol::{ApiError, ErrorCode, Owner, ThreadCommand};
 use worker::console_error;
 
+use super::threads;
 use crate::auth::session;
-use crate::call::Call;
+use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 
@@ -55,4 +57,32 @@ impl Upload {
             }
         });
     }
+}
+
+/// Stores something of so many bytes within the day's quotas. `is_stored` tells an outcome that stored it from one that did
+/// not, which gives the bytes back.
+pub async fn within<T>(
+    call: &Call,
+    owner: &Owner,
+    bytes: usize,
+    storing: impl Future<Output = Result<T, Failure>>,
+    is_stored: impl FnOnce(&T) -> bool,
+) -> Result<T, Failure> {
+    let (upload, need) = (Upload::of(call, owner)?, Stored::of(bytes as u64));
+    upload.reserve(call, need).await?;
+    let outcome = storing.await;
+    let stored = outcome.as_ref().is_ok_and(is_stored);
+    upload.settle(call, if stored { need } else { Stored::default() });
+    outcome
+}
+
+/// Has a thread's object store something of so many bytes.
+pub async fn ask(
+    call: &Call,
+    owner: Owner,
+    id: &str,
+    (bytes, command): (usize, ThreadCommand),
+) -> Result<Answer, Failure> {
+    let asked = threads::ask(call, owner.clone(), id, command);
+    within(call, &owner, bytes, asked, Answer::is_ok).await
 }

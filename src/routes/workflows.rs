@@ -1,5 +1,7 @@
 //! The user's workflows, and the sessions that a client carries out. The thread's object keeps the sessions.
 
+use bindings::d1::text;
+use features::workflows::statements::THERE;
 use features::workflows::store::D1Workflows;
 use features::workflows::{self, Workflows, WorkflowsError};
 use uuid::Uuid;
@@ -8,7 +10,8 @@ use wire::protocol::{
     WorkflowDefinition, WorkflowList, check_workflow_id,
 };
 
-use super::{chat, object, sessions, threads};
+use super::{audit, chat, object, sessions, threads, uploads};
+use crate::audit::store::Where;
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -33,7 +36,9 @@ pub async fn answer(
         }
         WorkflowsRoute::PutWorkflow { workflow } => put(call, &owner, workflow, body).await,
         WorkflowsRoute::DeleteWorkflow { workflow } => {
-            match of(call, &owner).delete(workflow).await.map_err(unreachable)? {
+            let there = Where { condition: THERE, values: vec![text(workflow)] };
+            let workflows = of(call, &owner).logging(audit::deletion(call, &owner, there)?);
+            match workflows.delete(workflow).await.map_err(unreachable)? {
                 true => Ok(Reply::empty().into()),
                 false => Err(not_found().into()),
             }
@@ -57,7 +62,9 @@ pub async fn answer(
 async fn put(call: &Call, owner: &Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     check_workflow_id(id).map_err(|why| ApiError::field("workflow", why))?;
     let definition = WorkflowDefinition::parse(body)?;
-    let put = workflows::put(&of(call, owner), id, definition, call.now).await.map_err(unreachable)?;
+    let own = of(call, owner);
+    let putting = async { workflows::put(&own, id, definition, call.now).await.map_err(unreachable) };
+    let put = uploads::within(call, owner, body.len(), putting, Option::is_some).await?;
     let full = || {
         let detail = format!("there are {MAX_WORKFLOWS} workflows: delete some first");
         ApiError::new(ErrorCode::TooManyWorkflows, detail)

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod listed;
+mod stored_size;
 mod websearch;
 
 use espalier_test_support::case::first;

@@ -134,21 +134,124 @@ async fn a_refused_call_leaves_an_entry() {
     assert_eq!(told(&found), [json!(["call_refused", format!("key:{user}"), "write_secrets"])]);
 }
 
+/// The tenant's entries of this user, oldest first: action and target.
+async fn entries_of(user: &str) -> Vec<Value> {
+    let sql = "SELECT action, target, address IS NOT NULL AS has_address FROM audit WHERE user_id = 'key:' || ?1 ORDER BY created_at, id";
+    let rows = stored::d1(sql, &[user]).await;
+    assert!(rows.iter().all(|row| row["has_address"] == 1), "{rows:?}");
+    rows.iter().map(|row| json!([row["action"], row["target"]])).collect()
+}
+
+// Issue 42, M1: each left an entry with an id of the caller's own.
 #[tokio::test]
-async fn a_deletion_leaves_an_entry_that_has_no_name() {
+async fn a_deletion_of_something_that_is_not_there_leaves_no_entry() {
     let user = new_id();
-    let client = with_key(&mint(&user, &["read", "write"]).await["key"].take());
-    let thread = new_id();
-    let file = client.send("DELETE", &format!("/api/threads/{thread}/files/of%20{user}.md"), "").await;
-    assert_eq!(file.status, 404, "there is no such file");
-    client.send("DELETE", "/api/memories", "").await.expect(204).await;
+    let (case, thread) = chatted(&user, text("Hi.")).await;
+    let before = entries_of(&user).await;
+    let id = new_id();
+    let absent = [
+        format!("/api/threads/{thread}/files/none.md"),
+        format!("/api/threads/{id}/files/none.md"),
+        format!("/api/threads/{id}"),
+        format!("/api/workspaces/w{user}/files/none.md"),
+        format!("/api/workspaces/w{user}"),
+        format!("/api/projects/{id}"),
+        format!("/api/projects/{id}/tasks/{id}"),
+        format!("/api/projects/{id}/documents/{id}"),
+        "/api/memories".to_owned(),
+        format!("/api/memories/{id}"),
+        format!("/api/collections/{id}"),
+        format!("/api/collections/{id}/documents/{id}"),
+        "/api/workflows/none".to_owned(),
+        format!("/api/shares/{id}"),
+        format!("/api/me/sessions/{}", id.replace('-', "")),
+        "/api/me/sessions".to_owned(),
+        "/api/session".to_owned(),
+    ];
+    for path in absent {
+        let status = case.client.send("DELETE", &path, "").await.status;
+        assert!([204, 404].contains(&status), "{path}: {status}");
+    }
+    assert_eq!(entries_of(&user).await, before);
     let nobody = Client::nobody_at(&env("ESPALIER_URL"));
     assert_problem(nobody.send("DELETE", "/api/memories", "").await, 401, "unauthenticated", None).await;
-    let who = format!("key:{user}");
-    let found = entries(&[&format!("threads/{thread}/files/{{*}}"), "memories"]).await;
-    let own: Vec<Value> = found.into_iter().filter(|entry| entry["user_id"] == who.as_str()).collect();
-    assert_eq!(told(&own), [json!(["data_deleted", who, null]), json!(["data_deleted", who, null])]);
-    assert!(own.iter().all(|entry| entry["address"].is_string()), "{own:?}");
+}
+
+/// Writes rows of a user into D1 that only turns write: a project with a task and a document, all with this id, and two
+/// memories, of which one has it.
+async fn planted(user: &str, id: &str) {
+    let of_user = format!("FROM api_keys WHERE user_id = 'key:{user}'");
+    let item = |kind: &str, project: &str, body: Value| {
+        format!(
+            "INSERT INTO project_items (tenant, user_id, kind, id, project_id, title, body, version, operation, \
+             created_at, updated_at) SELECT tenant, user_id, '{kind}', '{id}', '{project}', 'x', '{body}', 1, '', 1, 1 {of_user}"
+        )
+    };
+    let memory = |id: &str| {
+        format!(
+            "INSERT INTO memories (tenant, user_id, id, thread_id, content, terms, scope, created_at, updated_at) \
+             SELECT tenant, user_id, '{id}', '', '{id}', '', '', 1, 1 {of_user}"
+        )
+    };
+    let rows = [
+        item("project", "", json!({ "of": "project", "description": "" })),
+        item("task", id, json!({ "of": "task" })),
+        item("document", id, json!({ "of": "document", "content": "" })),
+        memory(id),
+        memory(&new_id()),
+    ];
+    stored::change_at("ESPALIER_STATE_DIR", &rows.join("; ")).await;
+}
+
+// Long: one deletion of each kind.
+#[tokio::test]
+async fn each_deletion_leaves_one_entry_that_has_no_name() {
+    let user = new_id();
+    let (case, thread) = chatted(&user, text("Hi.")).await;
+    let (client, id) = (&case.client, new_id());
+    planted(&user, &id).await;
+    for path in
+        [format!("/api/threads/{thread}/files/of%20{user}.md"), format!("/api/workspaces/w{user}/files/a.md")]
+    {
+        client.send("PUT", &path, "x").await.expect(200).await;
+    }
+    let made = client.post("/api/collections", &json!({ "name": "c" })).await.expect(201).await.json().await;
+    let collection = made["id"].as_str().expect("an id");
+    let added = client
+        .with("content-type", "text/plain")
+        .send("POST", &format!("/api/collections/{collection}/documents?name=d"), "A text.")
+        .await;
+    let document = added.expect(201).await.json().await["id"].as_str().expect("an id").to_owned();
+    let step = json!({ "id": "a", "title": "A", "instructions": "Do it." });
+    client.put("/api/workflows/own", &json!({ "name": "Own", "steps": [step] })).await.expect(200).await;
+
+    let before = entries_of(&user).await.len();
+    let deletions = [
+        (format!("/api/threads/{thread}/files/of%20{user}.md"), format!("threads/{thread}/files/{{*}}")),
+        (format!("/api/workspaces/w{user}/files/a.md"), "workspaces/{}/files/{*}".to_owned()),
+        // The deleted file is an earlier version there.
+        (format!("/api/workspaces/w{user}"), "workspaces/{}".to_owned()),
+        (format!("/api/projects/{id}/tasks/{id}"), format!("projects/{id}/tasks/{id}")),
+        (format!("/api/projects/{id}/documents/{id}"), format!("projects/{id}/documents/{id}")),
+        (format!("/api/projects/{id}"), format!("projects/{id}")),
+        (format!("/api/memories/{id}"), format!("memories/{id}")),
+        ("/api/memories".to_owned(), "memories".to_owned()),
+        (
+            format!("/api/collections/{collection}/documents/{document}"),
+            format!("collections/{collection}/documents/{document}"),
+        ),
+        (format!("/api/collections/{collection}"), format!("collections/{collection}")),
+        ("/api/workflows/own".to_owned(), "workflows/{}".to_owned()),
+    ];
+    for (path, _) in &deletions {
+        client.send("DELETE", path, "").await.expect(204).await;
+        // A repetition finds nothing.
+        let again = client.send("DELETE", path, "").await.status;
+        assert!([204, 404].contains(&again), "{path}: {again}");
+    }
+    let left = entries_of(&user).await.split_off(before);
+    let expected: Vec<Value> = deletions.iter().map(|(_, target)| json!(["data_deleted", target])).collect();
+    assert_eq!(left, expected);
 }
 
 // A tool of our MCP server is a request to a route, with the entries of that route.
@@ -165,10 +268,8 @@ async fn a_deletion_over_mcp_leaves_an_entry_too() {
         let params = json!({ "name": name, "arguments": arguments });
         crate::mcp_server::raw::result(&client, &json!({}), "tools/call", params).await;
     }
-    let who = format!("key:{user}");
-    let found = entries(&["workspaces/{}/files/{*}", &format!("memories/{memory}")]).await;
-    let own: Vec<Value> = found.into_iter().filter(|entry| entry["user_id"] == who.as_str()).collect();
-    assert_eq!(told(&own), [json!(["data_deleted", who, null]), json!(["data_deleted", who, null])]);
+    // There was no such memory.
+    assert_eq!(entries_of(&user).await, [json!(["data_deleted", "workspaces/{}/files/{*}"])]);
 }
 
 #[tokio::test]

@@ -353,7 +353,10 @@ async fn uploaded_bytes_per_day_are_limited() {
         (reply.status == 200).then_some(())
     });
     fits.await;
-    let replies = futures::future::join_all((0..8).map(|n| put(n.to_string(), 500_000))).await;
+    // Something small counts as its row does: as a thousand bytes.
+    let made = case.client.post("/api/collections", &json!({ "name": "Full" })).await.expect(201).await;
+    put("empty".to_owned(), 0).await.expect(200).await;
+    let replies = futures::future::join_all((0..8).map(|n| put(n.to_string(), 499_500))).await;
     let mut stored = 0;
     for reply in replies {
         match reply.status {
@@ -365,14 +368,24 @@ async fn uploaded_bytes_per_day_are_limited() {
         }
     }
     assert_eq!(stored, 4, "and the one before");
-    // Documents count together with files, and a deleted file still counts.
+    // All else that a client stores counts together with files, and a deleted file still counts.
     case.client.send("DELETE", "/api/workspaces/a", "").await.expect(204).await;
-    let made = case.client.post("/api/collections", &json!({ "name": "Full" })).await.expect(201).await;
     let id = made.json().await["id"].as_str().expect("an id").to_owned();
     let path = format!("/api/collections/{id}/documents?name=a");
     let reply = case.client.with("content-type", "text/plain").send("POST", &path, "One more byte.").await;
     assert_problem(reply, 429, "quota_exceeded", None).await;
     assert_eq!(case.client.read(&format!("/api/collections/{id}")).await["documents"], 0);
+    let step = json!({ "id": "a", "title": "A", "instructions": "Do it." });
+    let workflow = json!({ "name": "A procedure", "steps": [step] });
+    for (path, body) in
+        [("/api/me/instructions", json!({ "content": "Briefly." })), ("/api/workflows/release", workflow)]
+    {
+        assert_problem(case.client.put(path, &body).await, 429, "quota_exceeded", None).await;
+    }
+    let another = case.client.post("/api/collections", &json!({ "name": "Another" })).await;
+    assert_problem(another, 429, "quota_exceeded", None).await;
+    // To delete them is always allowed.
+    case.client.put("/api/me/instructions", &json!({ "content": "" })).await.expect(200).await;
     // Other users have their own day.
     let other = somebody().await.client;
     other.send("PUT", "/api/workspaces/a/files/b", "x").await.expect(200).await;

@@ -5,7 +5,7 @@ use bindings::d1::{database, number, rows, text};
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
-use wire::protocol::{AuditAction, Owner, Role, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{Owner, Role, ThreadCommand, ThreadEnvelope};
 use worker::wasm_bindgen::JsValue;
 use worker::{Env, Result, console_error};
 
@@ -31,10 +31,7 @@ pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Fa
     let cursor = query::cursor(call.query());
     let place = Place::read(cursor.as_deref())?;
     // Anybody can make up a cursor that begins an export, so each page makes sure that the log has an entry.
-    match cursor {
-        None => audit::record(call, &owner, AuditAction::DataExported, &owner.user_id()).await?,
-        Some(_) => audit::record_once_a_day(call, &owner, AuditAction::DataExported).await?,
-    }
+    audit::record_export(call, &owner, cursor.is_some()).await?;
     let mut source =
         Stored { env: &call.env, owner: &owner, now: call.now, requests: 0, may_repeat: false, fails: false };
     let page = page(&mut source, place).await?;

@@ -1,6 +1,8 @@
 //! Collections of documents. A user searches them, and lets turns search them.
 
+use bindings::d1::text;
 use features::knowledge::chunks::{Chunk, chunks};
+use features::knowledge::statements::{COLLECTION_THERE, DOCUMENT_THERE};
 use features::knowledge::store::collections::{
     D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
 };
@@ -13,6 +15,7 @@ use wire::protocol::{
     PassageList,
 };
 
+use crate::audit::store::Where;
 use crate::body::{DocumentType, MAX_BODY_BYTES};
 use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
@@ -20,7 +23,8 @@ use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::routes::uploads::Upload;
+use crate::routes::audit;
+use crate::routes::uploads::{self, Upload};
 
 /// The most passages that a search answers with.
 const MAX_RESULTS: u32 = 20;
@@ -49,7 +53,9 @@ pub async fn create(call: &Call, owner: &Owner, body: &[u8]) -> Result<Answer, F
         created_at: call.now,
         updated_at: call.now,
     };
-    match of(call, owner).create(&new).await.map_err(unreachable)? {
+    let collections = of(call, owner);
+    let creating = async { collections.create(&new).await.map_err(unreachable) };
+    match uploads::within(call, owner, body.len(), creating, |created| *created).await? {
         true => Ok(Reply::json(201, &new).into()),
         false => Err(full(format!("a user has at most {MAX_COLLECTIONS} collections"))),
     }
@@ -62,7 +68,9 @@ pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure
 
 /// `DELETE /api/collections/{id}`, with all that is in it.
 pub async fn delete(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
-    match of(call, owner).delete(id).await.map_err(unreachable)? {
+    let there = Where { condition: COLLECTION_THERE, values: vec![text(id)] };
+    let log = audit::deletion(call, owner, there)?;
+    match of(call, owner).delete(id, log).await.map_err(unreachable)? {
         true => Ok(Reply::empty().into()),
         false => Err(no_collection()),
     }
@@ -94,7 +102,7 @@ pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<
         return Err(refused(NotAdded::Full));
     }
     let upload = Upload::of(call, owner)?;
-    upload.reserve(call, Stored { bytes, embeddings: 0 }).await?;
+    upload.reserve(call, Stored::of(bytes)).await?;
     let mut used = Stored::default();
     let new = RawDocument { collection_id: &collection.id, name, media_type, body };
     let added = add_sent(call, owner, new, (&upload, &mut used)).await;
@@ -118,7 +126,7 @@ async fn add_sent(
     RawDocument { collection_id, name, media_type, body }: RawDocument<'_>,
     (upload, used): (&Upload, &mut Stored),
 ) -> Result<Answer, Failure> {
-    let bytes = body.len() as u64;
+    let (bytes, stored) = (body.len() as u64, Stored::of(body.len() as u64));
     let pieces = pieces(call, media_type, body).await?;
     let document = Document {
         id: new_id(call.now)?,
@@ -131,12 +139,12 @@ async fn add_sent(
     let collections = of(call, owner);
     if collections.embeds() {
         let embeddings = pieces.len() as u64;
-        upload.reserve(call, Stored { bytes, embeddings }).await?;
+        upload.reserve(call, Stored { embeddings, ..stored }).await?;
         used.embeddings = embeddings;
     }
     let new = NewDocument { document: &document, collection_id, chunks: &pieces };
     collections.add(&new).await.map_err(unreachable)?.map_err(refused)?;
-    used.bytes = bytes;
+    used.bytes = stored.bytes;
     Ok(Reply::json(201, &document).into())
 }
 
@@ -165,7 +173,9 @@ async fn pieces(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<
 /// `DELETE …/documents/{document_id}`.
 pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
     existing(call, owner, id).await?;
-    match of(call, owner).remove(id, document).await.map_err(unreachable)? {
+    let there = Where { condition: DOCUMENT_THERE, values: vec![text(id), text(document)] };
+    let log = audit::deletion(call, owner, there)?;
+    match of(call, owner).remove(id, document, log).await.map_err(unreachable)? {
         true => Ok(Reply::empty().into()),
         false => Err(ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id").into()),
     }

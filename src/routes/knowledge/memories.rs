@@ -1,14 +1,18 @@
 //! The service's memories of a user, for the user to read and to delete.
 
+use bindings::d1::text;
+use features::knowledge::statements::{MEMORIES_THERE, MEMORY_THERE};
 use features::knowledge::store::memories::D1Memories;
 use features::knowledge::{KnowledgeError, Memories};
 use wire::protocol::{ApiError, ErrorCode, MemoryList, Owner};
 
+use crate::audit::store::Where;
 use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
+use crate::routes::audit;
 
 /// `GET /api/memories`: newest first.
 pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
@@ -23,7 +27,9 @@ pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 
 /// `DELETE /api/memories/{id}`.
 pub async fn forget(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
-    match of(call, owner).forget(id).await.map_err(unreachable)? {
+    let there = Where { condition: MEMORY_THERE, values: vec![text(id)] };
+    let memories = of(call, owner).logging(audit::deletion(call, owner, there)?);
+    match memories.forget(id).await.map_err(unreachable)? {
         true => Ok(Reply::empty().into()),
         false => Err(ApiError::new(ErrorCode::MemoryNotFound, "there is no memory with this id").into()),
     }
@@ -31,7 +37,9 @@ pub async fn forget(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Fail
 
 /// `DELETE /api/memories`: all of them.
 pub async fn clear(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
-    of(call, owner).clear().await.map_err(unreachable)?;
+    let there = Where { condition: MEMORIES_THERE, values: Vec::new() };
+    let memories = of(call, owner).logging(audit::deletion(call, owner, there)?);
+    memories.clear().await.map_err(unreachable)?;
     Ok(Reply::empty().into())
 }
 

@@ -14,6 +14,7 @@ pub mod memories;
 mod port;
 pub mod retrieved;
 pub mod search;
+pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
 #[cfg(test)]

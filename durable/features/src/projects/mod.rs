@@ -8,6 +8,7 @@ mod operations;
 mod port;
 mod reading;
 mod specs;
+pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
 

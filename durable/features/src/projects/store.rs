@@ -8,6 +8,7 @@ use wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env};
 
 use crate::projects::item::{Item, ItemKind};
+use crate::projects::statements::DELETE;
 use crate::projects::{Projects, ProjectsError};
 use bindings::d1::{self, number};
 use wire::protocol::Owner;
@@ -23,6 +24,7 @@ pub struct D1Projects {
     scope: String,
     tenant: String,
     user_id: String,
+    log: Option<D1PreparedStatement>,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +45,18 @@ impl D1Projects {
     pub fn new(env: &Env, owner: &Owner, thread_id: Option<Uuid>) -> Self {
         let name = thread_id.map(|id| owner.object_name(id)).unwrap_or_default();
         let scope = name.chars().take(SCOPE_CHARS).collect();
-        D1Projects { env: env.clone(), scope, tenant: owner.tenant.clone(), user_id: owner.user_id() }
+        D1Projects {
+            env: env.clone(),
+            scope,
+            tenant: owner.tenant.clone(),
+            user_id: owner.user_id(),
+            log: None,
+        }
+    }
+
+    /// A deletion runs this statement before it, in its transaction.
+    pub fn logging(self, log: D1PreparedStatement) -> Self {
+        D1Projects { log: Some(log), ..self }
     }
 
     /// A statement about this user. Its first two parameters are tenant and user.
@@ -132,12 +145,11 @@ impl Projects for D1Projects {
     }
 
     fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
-        let query = "DELETE FROM project_items WHERE tenant = ?1 AND user_id = ?2
-            AND ((kind = ?3 AND id = ?4) OR (?3 = 'project' AND project_id = ?4))";
-        let statement = self.prepare(query, vec![kind.as_str().into(), id.into()]);
+        let statement = self.prepare(DELETE, vec![kind.as_str().into(), id.into()]);
+        let (env, log) = (self.env.clone(), self.log.clone());
         async move {
-            statement?.run().await.map_err(failed)?;
-            Ok(())
+            let statements = log.into_iter().chain([statement?]).collect();
+            d1::batch(&env, statements).await.map(drop).map_err(failed)
         }
         .boxed_local()
     }

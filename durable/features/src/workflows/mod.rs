@@ -3,6 +3,7 @@
 
 mod builtin;
 mod port;
+pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use wasm_bindgen::JsValue;
 use worker::{D1PreparedStatement, Env};
 
+use crate::workflows::statements::DELETE;
 use crate::workflows::{Stored, Workflows, WorkflowsError};
 use bindings::d1::{self, number, text};
 use wire::protocol::{MAX_WORKFLOWS, Owner, WorkflowDefinition};
@@ -17,6 +18,7 @@ pub struct D1Workflows {
     env: Env,
     tenant: String,
     user_id: String,
+    log: Option<D1PreparedStatement>,
 }
 
 #[derive(Deserialize)]
@@ -30,7 +32,12 @@ struct Row {
 impl D1Workflows {
     /// The workflows of an owner.
     pub fn new(env: &Env, owner: &Owner) -> Self {
-        D1Workflows { env: env.clone(), tenant: owner.tenant.clone(), user_id: owner.user_id() }
+        D1Workflows { env: env.clone(), tenant: owner.tenant.clone(), user_id: owner.user_id(), log: None }
+    }
+
+    /// A deletion runs this statement before it, in its transaction.
+    pub fn logging(self, log: D1PreparedStatement) -> Self {
+        D1Workflows { log: Some(log), ..self }
     }
 
     /// A statement about this user. Its first two parameters are tenant and user.
@@ -82,11 +89,15 @@ impl Workflows for D1Workflows {
     }
 
     fn delete(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, WorkflowsError>> {
-        let query = format!(
-            "DELETE FROM workflows WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING {COLUMNS}"
-        );
-        let gone = read(self.prepare(&query, vec![text(id)]));
-        async move { Ok(!gone.await?.is_empty()) }.boxed_local()
+        let (env, log) = (self.env.clone(), self.log.clone());
+        let delete = self.prepare(DELETE, vec![text(id)]);
+        async move {
+            let statements = log.into_iter().chain([delete?]).collect();
+            let results = d1::batch(&env, statements).await.map_err(failed)?;
+            let gone = results.last().map(d1::rows).transpose().map_err(failed)?;
+            Ok(gone.is_some_and(|gone| gone != "[]"))
+        }
+        .boxed_local()
     }
 }
 

@@ -9,7 +9,7 @@ mod ledger;
 mod uploads;
 
 pub use ledger::{Shelf, admit, forget_thread, go_on, park, release, renew, settle};
-pub use uploads::{Stored, UploadAsk, reserve_upload, settle_upload};
+pub use uploads::{LEAST_BYTES, Stored, UploadAsk, reserve_upload, settle_upload};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,8 @@ pub struct Quota {
     pub tokens_per_day: Option<u64>,
     /// The cost of these, in US dollars.
     pub usd_per_day: Option<f64>,
-    /// Bytes of the files and documents that are uploaded in a day (UTC).
+    /// Bytes of all that users store by themselves in a day (UTC): files, documents, share links, workflows, custom
+    /// instructions, collections and restored agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_bytes_per_day: Option<u64>,
     /// Texts that are embedded in a day (UTC): each piece of a document, and each question of a search.

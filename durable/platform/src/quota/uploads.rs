@@ -17,6 +17,17 @@ pub struct Stored {
     pub embeddings: u64,
 }
 
+/// The least bytes that something stored counts as: about as many as its row, its entry in a list, and the entry of its
+/// deletion in the audit log. Without it an empty file would cost nothing, however often it is written and deleted.
+pub const LEAST_BYTES: u64 = 1_000;
+
+impl Stored {
+    /// Something of so many bytes that is stored without embeddings.
+    pub fn of(bytes: u64) -> Self {
+        Stored { bytes: bytes.max(LEAST_BYTES), embeddings: 0 }
+    }
+}
+
 /// An upload that wants room.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UploadAsk {

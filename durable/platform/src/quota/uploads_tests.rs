@@ -127,3 +127,12 @@ fn production_limits_uploads() {
     }
     assert_eq!(limits.upload_rules("anonymous:ada", true, Some("::1")).len(), 4);
 }
+
+// Issue 42, M1: an empty file has a key, a row in lists and an entry of its deletion.
+#[test]
+fn something_small_counts_as_its_row() {
+    for (bytes, counts) in [(0, LEAST_BYTES), (LEAST_BYTES, LEAST_BYTES), (LEAST_BYTES + 1, LEAST_BYTES + 1)]
+    {
+        assert_eq!(Stored::of(bytes), need(counts, 0), "{bytes}");
+    }
+}

@@ -3,13 +3,14 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
-use worker::console_error;
 use worker::wasm_bindgen::JsValue;
+use worker::{D1PreparedStatement, console_error};
 
 use super::collections::D1Collections;
 use super::vectors::MAX_VECTORS;
 use super::{Asked, rows};
 use crate::knowledge::KnowledgeError;
+use crate::knowledge::statements::{DELETE_COLLECTION, DELETE_DOCUMENTS};
 use bindings::d1::text;
 
 /// The most documents whose vectors are deleted at once.
@@ -26,55 +27,44 @@ pub struct Embedded {
 
 impl D1Collections {
     /// Deletes a collection with its documents. Returns whether it existed. The vectors go first: without the rows nothing
-    /// would find them again.
-    pub async fn delete(&self, id: &str) -> Asked<bool> {
+    /// would find them again. `log` runs before the first row goes, in its transaction.
+    pub async fn delete(&self, id: &str, log: D1PreparedStatement) -> Asked<bool> {
+        let mut log = Some(log);
         while self.embeds() {
             let (known, _) = self.without_vectors("collection_id = ?3", &[text(id)], PORTION).await?;
             if known.is_empty() {
                 break;
             }
             // A deletion that breaks off goes on from here when it is repeated.
-            self.drop_rows(id, known).await?;
+            self.drop_rows(id, known, log.take()).await?;
         }
-        let one = |sql| self.d1.prepare(sql, [text(id)]);
-        let results = self
-            .d1
-            .batch(vec![
-                one("DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3")?,
-                one(
-                    "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 RETURNING id, chunks",
-                )?,
-                one("DELETE FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id")?,
-            ])
-            .await?;
-        if let Some(documents) = results.get(1) {
-            // Documents that were added while the others were deleted.
-            self.forget(rows(documents)?).await;
-        }
-        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|deleted| !deleted.is_empty()))
+        let [chunks, documents, collection] = DELETE_COLLECTION.map(|sql| self.d1.prepare(sql, [text(id)]));
+        let results =
+            self.d1.batch(log.into_iter().chain([chunks?, documents?, collection?]).collect()).await?;
+        let [.., documents, collection] = results.as_slice() else { return Ok(false) };
+        // Documents that were added while the others were deleted.
+        self.forget(rows(documents)?).await;
+        Ok(!rows::<IgnoredAny>(collection)?.is_empty())
     }
 
-    /// Deletes a document. Returns whether it existed. The vectors go first.
-    pub async fn remove(&self, collection_id: &str, id: &str) -> Asked<bool> {
+    /// Deletes a document. Returns whether it existed. The vectors go first. `log` runs before the rows go, in their
+    /// transaction.
+    pub async fn remove(&self, collection_id: &str, id: &str, log: D1PreparedStatement) -> Asked<bool> {
         self.without_vectors("collection_id = ?3 AND id = ?4", &[text(collection_id), text(id)], 1).await?;
-        self.drop_rows(collection_id, vec![id.to_owned()]).await
+        self.drop_rows(collection_id, vec![id.to_owned()], Some(log)).await
     }
 
     /// Deletes the rows of some documents of a collection. Returns whether there were any.
-    async fn drop_rows(&self, collection_id: &str, ids: Vec<String>) -> Asked<bool> {
+    async fn drop_rows(
+        &self,
+        collection_id: &str,
+        ids: Vec<String>,
+        log: Option<D1PreparedStatement>,
+    ) -> Asked<bool> {
         let ids = Value::from(ids).to_string();
         let some = |sql| self.d1.prepare(sql, [text(collection_id), text(&ids)]);
-        let batch = vec![
-            some(
-                "DELETE FROM chunks WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
-                AND document_id IN (SELECT value FROM json_each(?4))",
-            )?,
-            some(
-                "DELETE FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3 \
-                AND id IN (SELECT value FROM json_each(?4)) RETURNING id",
-            )?,
-        ];
-        let results = self.d1.batch(batch).await?;
+        let [chunks, documents] = DELETE_DOCUMENTS.map(some);
+        let results = self.d1.batch(log.into_iter().chain([chunks?, documents?]).collect()).await?;
         Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|gone| !gone.is_empty()))
     }
 

@@ -3,11 +3,12 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use worker::Env;
+use worker::{D1PreparedStatement, Env};
 
-use super::{Asked, Asking, failed};
+use super::{Asked, Asking, failed, rows};
 use crate::knowledge::memories::MAX_MEMORIES;
 use crate::knowledge::search;
+use crate::knowledge::statements::{CLEAR, FORGET};
 use crate::knowledge::{KnowledgeError, Memories, Remembered};
 use bindings::d1::{database, number, text};
 use wire::protocol::{Memory, Owner};
@@ -82,6 +83,7 @@ pub struct D1Memories {
     asking: Asking,
     thread_id: String,
     spots: Spots,
+    log: Option<D1PreparedStatement>,
 }
 
 /// Marks the memories that the turns beside the path of their thread wrote, and unmarks the others.
@@ -104,7 +106,12 @@ impl D1Memories {
 
     /// The memories of a user that the turns of a thread know.
     pub fn in_thread(env: &Env, owner: &Owner, thread_id: &str, spots: Spots) -> Self {
-        D1Memories { asking: Asking::new(env, owner), thread_id: thread_id.to_owned(), spots }
+        D1Memories { asking: Asking::new(env, owner), thread_id: thread_id.to_owned(), spots, log: None }
+    }
+
+    /// A deletion runs this statement before it, in its transaction.
+    pub fn logging(self, log: D1PreparedStatement) -> Self {
+        D1Memories { log: Some(log), ..self }
     }
 
     /// The newest after a cursor, which is a time and an id.
@@ -117,8 +124,10 @@ impl D1Memories {
 
     /// Forgets all memories.
     pub async fn clear(&self) -> Asked<()> {
-        const SQL: &str = "DELETE FROM memories WHERE tenant = ?1 AND user_id = ?2 RETURNING id";
-        self.asking.rows::<Id>(SQL, []).await.map(drop)
+        self.asking
+            .batch(self.log.iter().cloned().chain([self.asking.prepare(CLEAR, [])?]).collect())
+            .await
+            .map(drop)
     }
 }
 
@@ -173,8 +182,12 @@ impl Memories for D1Memories {
     }
 
     fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>> {
-        const SQL: &str = "DELETE FROM memories WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 RETURNING id";
-        let (asking, id) = (self.asking.clone(), text(id));
-        async move { Ok(!asking.rows::<Id>(SQL, [id]).await?.is_empty()) }.boxed_local()
+        let (asking, log) = (self.asking.clone(), self.log.clone());
+        let forget = asking.prepare(FORGET, [text(id)]);
+        async move {
+            let results = asking.batch(log.into_iter().chain([forget?]).collect()).await?;
+            Ok(results.last().map(rows::<Id>).transpose()?.is_some_and(|gone| !gone.is_empty()))
+        }
+        .boxed_local()
     }
 }
