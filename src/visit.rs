@@ -18,7 +18,7 @@ const _: () = assert!(RETENTION_SHARE + erasure::STEP_REQUESTS + 3 <= erasure::D
 pub struct Driven {
     /// The requests that are left.
     pub left: u32,
-    /// Nothing is to be done now. A failure counts as that: the next visit tries again.
+    /// There is no work now. A failure counts as that: the next visit tries again.
     pub is_idle: bool,
 }
 
@@ -31,7 +31,7 @@ pub enum Work {
 
 /// Makes a visit of at most so many drives. `drive` does a part of the work with at most so many requests.
 pub async fn visit(drives: u32, mut drive: impl AsyncFnMut(Work, u32) -> Driven) {
-    let (mut retention, mut erasures) = (false, false);
+    let (mut retention_idle, mut erasures_idle) = (false, false);
     for _ in 0..drives {
         let mut left = erasure::DRIVE_REQUESTS;
         for (work, most) in [
@@ -39,7 +39,7 @@ pub async fn visit(drives: u32, mut drive: impl AsyncFnMut(Work, u32) -> Driven)
             (Work::Erasures, erasure::DRIVE_REQUESTS),
             (Work::Retention, erasure::DRIVE_REQUESTS),
         ] {
-            let is_idle = if work == Work::Retention { &mut retention } else { &mut erasures };
+            let is_idle = if work == Work::Retention { &mut retention_idle } else { &mut erasures_idle };
             if *is_idle {
                 continue;
             }
@@ -48,7 +48,7 @@ pub async fn visit(drives: u32, mut drive: impl AsyncFnMut(Work, u32) -> Driven)
             left -= given.saturating_sub(driven.left);
             *is_idle = driven.is_idle;
         }
-        if retention && erasures {
+        if retention_idle && erasures_idle {
             return;
         }
     }

@@ -244,7 +244,7 @@ pub enum Begun {
 
 impl Begun {
     /// Reads the rows of the statement that begins a job ([`super::store::begin`]), and whether a job runs.
-    pub fn of(begun: &str, runs: bool) -> serde_json::Result<Result<Self, ApiError>> {
+    pub fn from_rows(begun: &str, runs: bool) -> serde_json::Result<Result<Self, ApiError>> {
         #[derive(Deserialize)]
         struct Row {
             ended_at: Option<u64>,

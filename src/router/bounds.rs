@@ -1,4 +1,4 @@
-//! What bounds the storage that a route writes. Each route stands here: the matches have no wildcard, so a new route without a
+//! The bounds of the storage that routes write. Each route stands here: the matches have no wildcard, so a new route without a
 //! bound does not compile, and the tests compare the bounds with the refusals that the description promises.
 
 use engine::hooks::MAX_HOOKS_BYTES;
@@ -91,17 +91,17 @@ fn bound(route: Route<'_>) -> Bound {
         Route::EndOtherSessions | Route::EndSignIn { .. } => B::Deletes,
         Route::MintKey => B::Count(MAX_A_DAY.into(), "keys that an admin makes in a day"),
         Route::RevokeKey { .. } => B::Deletes,
-        Route::Files(route) => of_files(route),
-        Route::Projects(route) => of_projects(route),
-        Route::Instructions(route) => of_instructions(route),
+        Route::Files(route) => files_bound(route),
+        Route::Projects(route) => projects_bound(route),
+        Route::Instructions(route) => instructions_bound(route),
         Route::Records(RecordsRoute::Record { .. } | RecordsRoute::Records { .. }) => B::Reads,
-        Route::Shares(route) => of_shares(route),
-        Route::Knowledge(route) => of_knowledge(route),
-        Route::Workflows(route) => of_workflows(route),
+        Route::Shares(route) => shares_bound(route),
+        Route::Knowledge(route) => knowledge_bound(route),
+        Route::Workflows(route) => workflows_bound(route),
     }
 }
 
-fn of_files(route: FilesRoute<'_>) -> Bound {
+fn files_bound(route: FilesRoute<'_>) -> Bound {
     use FilesRoute as R;
     match route {
         R::Files { .. }
@@ -116,7 +116,7 @@ fn of_files(route: FilesRoute<'_>) -> Bound {
     }
 }
 
-fn of_projects(route: ProjectsRoute<'_>) -> Bound {
+fn projects_bound(route: ProjectsRoute<'_>) -> Bound {
     use ProjectsRoute as R;
     match route {
         R::Templates | R::Projects | R::Project { .. } | R::ProjectDocument { .. } => Bound::Reads,
@@ -126,7 +126,7 @@ fn of_projects(route: ProjectsRoute<'_>) -> Bound {
     }
 }
 
-fn of_instructions(route: InstructionsRoute<'_>) -> Bound {
+fn instructions_bound(route: InstructionsRoute<'_>) -> Bound {
     use InstructionsRoute as R;
     match route {
         R::Instructions | R::ProjectInstructions { .. } => Bound::Reads,
@@ -134,7 +134,7 @@ fn of_instructions(route: InstructionsRoute<'_>) -> Bound {
     }
 }
 
-fn of_shares(route: SharesRoute<'_>) -> Bound {
+fn shares_bound(route: SharesRoute<'_>) -> Bound {
     use SharesRoute as R;
     match route {
         R::Share { .. } => Bound::Uploads,
@@ -143,7 +143,7 @@ fn of_shares(route: SharesRoute<'_>) -> Bound {
     }
 }
 
-fn of_knowledge(route: KnowledgeRoute<'_>) -> Bound {
+fn knowledge_bound(route: KnowledgeRoute<'_>) -> Bound {
     use KnowledgeRoute as R;
     match route {
         R::Memories
@@ -159,7 +159,7 @@ fn of_knowledge(route: KnowledgeRoute<'_>) -> Bound {
     }
 }
 
-fn of_workflows(route: WorkflowsRoute<'_>) -> Bound {
+fn workflows_bound(route: WorkflowsRoute<'_>) -> Bound {
     use WorkflowsRoute as R;
     match route {
         R::Workflows | R::Workflow { .. } => Bound::Reads,

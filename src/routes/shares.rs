@@ -119,7 +119,7 @@ async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answ
     };
     let hash = digest(&token).unwrap_or_default();
     let upload = Upload::of(call, &owner)?;
-    let need = Stored::of(share.bytes);
+    let need = Stored::from_bytes(share.bytes);
     upload.reserve(call, need).await?;
     let log = logged(call, &owner, AuditAction::ShareCreated, &share.id, Some(&share.thread_id))?;
     let stored = D1Shares::new(&call.env, &owner).insert(&share, (&hash, &content), log).await;

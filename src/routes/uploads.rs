@@ -68,7 +68,7 @@ pub async fn within<T>(
     storing: impl Future<Output = Result<T, Failure>>,
     is_stored: impl FnOnce(&T) -> bool,
 ) -> Result<T, Failure> {
-    let (upload, need) = (Upload::of(call, owner)?, Stored::of(bytes as u64));
+    let (upload, need) = (Upload::of(call, owner)?, Stored::from_bytes(bytes as u64));
     upload.reserve(call, need).await?;
     let outcome = storing.await;
     let stored = outcome.as_ref().is_ok_and(is_stored);

@@ -179,7 +179,7 @@ async fn a_deletion_of_something_that_is_not_there_leaves_no_entry() {
 
 /// Writes rows of a user into D1 that only turns write: a project with a task and a document, all with this id, and two
 /// memories, of which one has it.
-async fn planted(user: &str, id: &str) {
+async fn plant_rows(user: &str, id: &str) {
     let of_user = format!("FROM api_keys WHERE user_id = 'key:{user}'");
     let item = |kind: &str, project: &str, body: Value| {
         format!(
@@ -209,7 +209,7 @@ async fn each_deletion_leaves_one_entry_that_has_no_name() {
     let user = new_id();
     let (case, thread) = chatted(&user, text("Hi.")).await;
     let (client, id) = (&case.client, new_id());
-    planted(&user, &id).await;
+    plant_rows(&user, &id).await;
     for path in
         [format!("/api/threads/{thread}/files/of%20{user}.md"), format!("/api/workspaces/w{user}/files/a.md")]
     {

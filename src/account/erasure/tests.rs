@@ -237,10 +237,10 @@ fn only_the_word_confirms_and_only_receipts_are_looked_up() {
 // Issue 42, M4.
 #[test]
 fn a_request_begins_a_job_or_finds_nothing_or_says_why_not() {
-    let of = |begun, runs| Begun::of(begun, runs).unwrap().map_err(|error| error.code.as_str());
-    assert_eq!(of(r#"[{"ended_at":null}]"#, true), Ok(Begun::Job));
-    assert_eq!(of(r#"[{"ended_at":1000}]"#, false), Ok(Begun::Nothing));
-    assert_eq!(of("[]", true), Err("erasure_in_progress"));
-    assert_eq!(of("[]", false), Err("rate_limited"));
-    assert!(Begun::of("[{}", false).is_err());
+    let outcome = |begun, runs| Begun::from_rows(begun, runs).unwrap().map_err(|error| error.code.as_str());
+    assert_eq!(outcome(r#"[{"ended_at":null}]"#, true), Ok(Begun::Job));
+    assert_eq!(outcome(r#"[{"ended_at":1000}]"#, false), Ok(Begun::Nothing));
+    assert_eq!(outcome("[]", true), Err("erasure_in_progress"));
+    assert_eq!(outcome("[]", false), Err("rate_limited"));
+    assert!(Begun::from_rows("[{}", false).is_err());
 }

@@ -16,7 +16,7 @@ fn count(database: &Connection, sql: &str, values: &[&dyn ToSql]) -> usize {
 }
 
 /// A request for an erasure.
-struct Asked<'a> {
+struct Request<'a> {
     tenant: &'a str,
     user: &'a str,
     receipt: &'a str,
@@ -26,7 +26,7 @@ struct Asked<'a> {
     is_visitor: bool,
 }
 
-const ADA: Asked<'_> = Asked {
+const ADA: Request<'_> = Request {
     tenant: "acme",
     user: "key:ada",
     receipt: "r",
@@ -37,15 +37,15 @@ const ADA: Asked<'_> = Asked {
 };
 
 /// Begins a job. The end of it, where there is nothing to do; none where it does not begin.
-fn asked(database: &Connection, asked: &Asked<'_>) -> Option<Option<u64>> {
-    let Asked { tenant, user, receipt, now, has_files, network, is_visitor } = asked;
+fn request_erasure(database: &Connection, request: &Request<'_>) -> Option<Option<u64>> {
+    let Request { tenant, user, receipt, now, has_files, network, is_visitor } = request;
     let values: [&dyn ToSql; 9] =
         [tenant, user, &format!("visit of {user}"), receipt, now, &"{}", has_files, network, is_visitor];
     database.query_row(&begin_sql(), values.as_slice(), |row| row.get(0)).optional().unwrap()
 }
 
 fn begin(database: &Connection, receipt: &str, now: u64) -> bool {
-    asked(database, &Asked { receipt, now, ..ADA }) == Some(None)
+    request_erasure(database, &Request { receipt, now, ..ADA }) == Some(None)
 }
 
 fn take(database: &Connection, now: u64) -> bool {
@@ -164,13 +164,17 @@ fn keys_that_a_users_keys_minted_for_others_stay_below_the_key_that_minted_the_u
 #[test]
 fn a_visitor_who_has_nothing_makes_no_job_and_whoever_has_something_does() {
     let database = migrated();
-    let visitor = Asked { user: "anonymous:1", receipt: "1", is_visitor: true, ..ADA };
-    assert_eq!(asked(&database, &visitor), Some(Some(1_000)), "it has ended with its beginning");
+    let visitor = Request { user: "anonymous:1", receipt: "1", is_visitor: true, ..ADA };
+    assert_eq!(request_erasure(&database, &visitor), Some(Some(1_000)), "it has ended with its beginning");
     assert!(!take(&database, 9_000) && count(&database, PROGRESS, &[&"1"]) == 1, "and has a receipt");
     insert(&database, "audit", "anonymous:1", 1);
-    assert_eq!(asked(&database, &visitor), Some(Some(1_000)), "the log stays, so it is nothing to erase");
-    let files = Asked { has_files: true, ..visitor };
-    assert_eq!(asked(&database, &files), Some(None));
+    assert_eq!(
+        request_erasure(&database, &visitor),
+        Some(Some(1_000)),
+        "the log stays, so it is nothing to erase"
+    );
+    let files = Request { has_files: true, ..visitor };
+    assert_eq!(request_erasure(&database, &files), Some(None));
     for (number, (table, _)) in of_users().filter(|(table, _)| *table != "audit").enumerate() {
         let (user, receipt) = (format!("anonymous:{table}"), format!("of {table}"));
         insert(&database, table, &user, 10 + number as i64);
@@ -178,11 +182,12 @@ fn a_visitor_who_has_nothing_makes_no_job_and_whoever_has_something_does() {
             let session = format!("visit of {user}");
             database.execute("UPDATE sessions SET hash = ?1, tenant = NULL", [session]).unwrap();
         }
-        let asked = asked(&database, &Asked { user: &user, receipt: &receipt, is_visitor: true, ..ADA });
-        assert_eq!(asked, Some(None), "{table}");
+        let begun =
+            request_erasure(&database, &Request { user: &user, receipt: &receipt, is_visitor: true, ..ADA });
+        assert_eq!(begun, Some(None), "{table}");
     }
     // A user with a key has the key at least, so their credentials end with a job.
-    assert_eq!(asked(&database, &ADA), Some(None));
+    assert_eq!(request_erasure(&database, &ADA), Some(None));
 }
 
 // Issue 42, M4.
@@ -190,7 +195,11 @@ fn a_visitor_who_has_nothing_makes_no_job_and_whoever_has_something_does() {
 fn users_with_data_come_first_and_then_those_who_wait_longest() {
     let database = migrated();
     let job = |user: &str, now: u64| {
-        assert_eq!(asked(&database, &Asked { user, receipt: user, now, ..ADA }), Some(None), "{user}");
+        assert_eq!(
+            request_erasure(&database, &Request { user, receipt: user, now, ..ADA }),
+            Some(None),
+            "{user}"
+        );
     };
     for (table, user) in [("api_keys", "key:empty"), ("memories", "key:late"), ("threads", "key:data")] {
         insert(&database, table, user, 1);
@@ -223,8 +232,8 @@ fn a_network_ends_thirty_sessions_of_its_visitors_in_an_hour() {
     let end = |number: u32, now: u64| {
         let (user, receipt) = (format!("anonymous:{number}"), format!("r{number}"));
         let network = Some("mark");
-        let job = Asked { user: &user, receipt: &receipt, now, network, is_visitor: true, ..ADA };
-        let begun = asked(&database, &job).is_some();
+        let job = Request { user: &user, receipt: &receipt, now, network, is_visitor: true, ..ADA };
+        let begun = request_erasure(&database, &job).is_some();
         let visit = format!("visit of {user}");
         let values: [&dyn ToSql; 5] = [&visit, &now, &(now + 1), &receipt, &network];
         assert_eq!(database.execute(END_VISIT, values.as_slice()).unwrap(), usize::from(begun), "{number}");
@@ -234,8 +243,8 @@ fn a_network_ends_thirty_sessions_of_its_visitors_in_an_hour() {
     assert!(!end(99, 100), "one more");
     let (other, unknown) = (Some("another"), None);
     for (user, network) in [("anonymous:o", other), ("anonymous:u", unknown)] {
-        let job = Asked { user, receipt: user, now: 100, network, is_visitor: true, ..ADA };
-        assert!(asked(&database, &job).is_some(), "{network:?}");
+        let job = Request { user, receipt: user, now: 100, network, is_visitor: true, ..ADA };
+        assert!(request_erasure(&database, &job).is_some(), "{network:?}");
     }
     assert!(!end(99, HOUR_MS) && end(99, HOUR_MS + 1), "the first is an hour ago");
     let plan = plan(&database, &format!("SELECT {}", may_end("?1", "?2")));
@@ -246,13 +255,13 @@ fn a_network_ends_thirty_sessions_of_its_visitors_in_an_hour() {
 #[test]
 fn an_erasure_that_found_nothing_begins_again_when_its_visitor_stores_something() {
     let database = migrated();
-    let visitor = Asked { tenant: "public", user: "anonymous:1", receipt: "r", is_visitor: true, ..ADA };
+    let visitor = Request { tenant: "public", user: "anonymous:1", receipt: "r", is_visitor: true, ..ADA };
     let again = |now: u64| {
         let values: [&dyn ToSql; 4] = [&"visit of anonymous:1", &"anonymous:1", &now, &"{\"sweep\":0}"];
         database.execute(BEGIN_AGAIN, values.as_slice()).unwrap()
     };
     assert_eq!(again(500), 0, "nobody asked for an erasure");
-    assert_eq!(asked(&database, &visitor), Some(Some(1_000)));
+    assert_eq!(request_erasure(&database, &visitor), Some(Some(1_000)));
     assert_eq!(again(1_100), 0, "their session has no row, so it has not ended");
     let session: [&dyn ToSql; 5] = [&"visit of anonymous:1", &1_000, &9_000, &"r", &None::<&str>];
     assert_eq!(database.execute(END_VISIT, session.as_slice()).unwrap(), 1);

@@ -18,7 +18,7 @@ fn text(text: &str) -> Value {
 }
 
 /// The values of a statement: the user, and more.
-fn of_user(more: &[&str]) -> Vec<Value> {
+fn user_values(more: &[&str]) -> Vec<Value> {
     [TENANT, USER].iter().chain(more).copied().map(text).collect()
 }
 
@@ -41,18 +41,18 @@ struct Deletion {
     route: &'static str,
     table: &'static str,
     condition: &'static str,
-    of_condition: &'static [&'static str],
+    condition_values: &'static [&'static str],
     statements: &'static [&'static str],
-    of_statements: &'static [&'static str],
+    statement_values: &'static [&'static str],
 }
 
 impl Deletion {
     /// Does what a request does, in one transaction. Whether it leaves an entry.
     fn request(&self, database: &mut Connection, at: i64) -> bool {
         let transaction = database.transaction().unwrap();
-        let is_logged = write(&transaction, self.route, at, self.condition, self.of_condition);
+        let is_logged = write(&transaction, self.route, at, self.condition, self.condition_values);
         for sql in self.statements {
-            count(&transaction, sql, of_user(self.of_statements));
+            count(&transaction, sql, user_values(self.statement_values));
         }
         transaction.commit().unwrap();
         is_logged
@@ -64,71 +64,71 @@ const ID: &str = "key:ada 1";
 
 /// The deletions in D1, and the revocation of a share link. Those in R2 find their object first.
 const IN_D1: [Deletion; 9] = [
-    of_project("/api/projects/{}", &["project", ID]),
-    of_project("/api/projects/{}/tasks/{}", &["task", ID]),
-    of_project("/api/projects/{}/documents/{}", &["document", ID]),
+    project_deletion("/api/projects/{}", &["project", ID]),
+    project_deletion("/api/projects/{}/tasks/{}", &["task", ID]),
+    project_deletion("/api/projects/{}/documents/{}", &["document", ID]),
     Deletion {
         route: "/api/memories",
         table: "memories",
         condition: knowledge::MEMORIES_THERE,
-        of_condition: &[],
+        condition_values: &[],
         statements: &[knowledge::CLEAR],
-        of_statements: &[],
+        statement_values: &[],
     },
     Deletion {
         route: "/api/memories/{}",
         table: "memories",
         condition: knowledge::MEMORY_THERE,
-        of_condition: &[ID],
+        condition_values: &[ID],
         statements: &[knowledge::FORGET],
-        of_statements: &[ID],
+        statement_values: &[ID],
     },
     Deletion {
         route: "/api/collections/{}",
         table: "collections",
         condition: knowledge::COLLECTION_THERE,
-        of_condition: &[ID],
+        condition_values: &[ID],
         statements: &knowledge::DELETE_COLLECTION,
-        of_statements: &[ID],
+        statement_values: &[ID],
     },
     Deletion {
         route: "/api/collections/{}/documents/{}",
         table: "documents",
         condition: knowledge::DOCUMENT_THERE,
-        of_condition: &[ID, ID],
+        condition_values: &[ID, ID],
         statements: &knowledge::DELETE_DOCUMENTS,
-        of_statements: &[ID, "[\"key:ada 1\"]"],
+        statement_values: &[ID, "[\"key:ada 1\"]"],
     },
     Deletion {
         route: "/api/workflows/{}",
         table: "workflows",
         condition: workflows::statements::THERE,
-        of_condition: &[ID],
+        condition_values: &[ID],
         statements: &[workflows::statements::DELETE],
-        of_statements: &[ID],
+        statement_values: &[ID],
     },
     Deletion {
         route: SHARE,
         table: "shares",
         // The target of the entry is the link.
         condition: shares::statements::THERE,
-        of_condition: &[],
+        condition_values: &[],
         statements: &[shares::statements::REVOKE],
-        of_statements: &[SHARE],
+        statement_values: &[SHARE],
     },
 ];
 
 /// A share link, whose id is the target of its entry.
 const SHARE: &str = "key:ada 1";
 
-const fn of_project(route: &'static str, item: &'static [&'static str]) -> Deletion {
+const fn project_deletion(route: &'static str, item: &'static [&'static str]) -> Deletion {
     Deletion {
         route,
         table: "project_items",
         condition: projects::statements::THERE,
-        of_condition: item,
+        condition_values: item,
         statements: &[projects::statements::DELETE],
-        of_statements: item,
+        statement_values: item,
     }
 }
 
@@ -145,7 +145,7 @@ fn a_deletion_leaves_an_entry_where_there_is_something_to_delete() {
     let tested: Vec<_> = IN_D1.iter().map(|deletion| deletion.route).chain(IN_R2).collect();
     assert!(DELETIONS.iter().all(|route| tested.contains(route)), "give each deletion a row here");
     for deletion in IN_D1 {
-        let Deletion { route, table, of_condition, .. } = deletion;
+        let Deletion { route, table, condition_values, .. } = deletion;
         let mut database = migrated();
         insert_row(&database, table, "key:bob", 1);
         // All memories go at once; every other deletion leaves the user's other rows.
@@ -158,7 +158,7 @@ fn a_deletion_leaves_an_entry_where_there_is_something_to_delete() {
         assert!(!deletion.request(&mut database, 1), "{route}: it is not there");
         insert_row(&database, table, USER, 1);
         if table == "project_items" {
-            set_kind(&database, of_condition[0]);
+            set_kind(&database, condition_values[0]);
         }
         assert!(deletion.request(&mut database, 2), "{route}");
         assert!(!deletion.request(&mut database, 3), "{route}: it is gone");
@@ -175,7 +175,7 @@ fn a_user_leaves_a_thousand_entries_of_an_action_in_a_day() {
     let database = migrated();
     let is_full = |since: i64, action: &str| {
         let more = [Value::Integer(since), text(action), Value::Integer(i64::from(MAX_A_DAY) - 1)];
-        count(&database, HAS_LEFT, of_user(&[]).into_iter().chain(more).collect()) == 1
+        count(&database, HAS_LEFT, user_values(&[]).into_iter().chain(more).collect()) == 1
     };
     for at in 1..i64::from(MAX_A_DAY) {
         assert!(write(&database, "t", at, "true", &[]));

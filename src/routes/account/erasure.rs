@@ -118,7 +118,7 @@ async fn insert(call: &Call, owner: &Owner, receipt: &str) -> std::result::Resul
     let results = batch(&call.env, statements).await.map_err(failed())?;
     let [begun, running, ..] = results.as_slice() else { return Err(failed()("no results".into())) };
     let runs = rows(running).map_err(failed())? != "[]";
-    let begun = Begun::of(&rows(begun).map_err(failed())?, runs);
+    let begun = Begun::from_rows(&rows(begun).map_err(failed())?, runs);
     Ok(begun.map_err(Failure::internal("beginning an erasure"))??)
 }
 

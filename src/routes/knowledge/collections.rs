@@ -102,7 +102,7 @@ pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<
         return Err(refused(NotAdded::Full));
     }
     let upload = Upload::of(call, owner)?;
-    upload.reserve(call, Stored::of(bytes)).await?;
+    upload.reserve(call, Stored::from_bytes(bytes)).await?;
     let mut used = Stored::default();
     let new = RawDocument { collection_id: &collection.id, name, media_type, body };
     let added = add_sent(call, owner, new, (&upload, &mut used)).await;
@@ -126,7 +126,7 @@ async fn add_sent(
     RawDocument { collection_id, name, media_type, body }: RawDocument<'_>,
     (upload, used): (&Upload, &mut Stored),
 ) -> Result<Answer, Failure> {
-    let (bytes, stored) = (body.len() as u64, Stored::of(body.len() as u64));
+    let (bytes, stored) = (body.len() as u64, Stored::from_bytes(body.len() as u64));
     let pieces = pieces(call, media_type, body).await?;
     let document = Document {
         id: new_id(call.now)?,

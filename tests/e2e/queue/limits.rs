@@ -43,7 +43,7 @@ async fn a_turn_tells_its_queue_two_hundred_times() {
     assert_problem(beyond, 429, "rate_limited", None).await;
     let another = case.client.post("/api/chat", &request(&case, &thread, "two")).await;
     assert_problem(another, 429, "rate_limited", None).await;
-    // Nothing has changed, and what changes nothing is no change.
+    // The queue is as it was, and a request that leaves it so is no change.
     assert_eq!(waiting(&case, &thread).await, (vec![one.clone()], is_held));
     hold(&case, &thread, is_held).await.expect(200).await;
     case.llm.release(&case.barrier("hold")).await;

@@ -23,7 +23,7 @@ pub const LEAST_BYTES: u64 = 1_000;
 
 impl Stored {
     /// Something of so many bytes that is stored without embeddings.
-    pub fn of(bytes: u64) -> Self {
+    pub fn from_bytes(bytes: u64) -> Self {
         Stored { bytes: bytes.max(LEAST_BYTES), embeddings: 0 }
     }
 }

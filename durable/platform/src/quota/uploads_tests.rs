@@ -133,6 +133,6 @@ fn production_limits_uploads() {
 fn something_small_counts_as_its_row() {
     for (bytes, counts) in [(0, LEAST_BYTES), (LEAST_BYTES, LEAST_BYTES), (LEAST_BYTES + 1, LEAST_BYTES + 1)]
     {
-        assert_eq!(Stored::of(bytes), need(counts, 0), "{bytes}");
+        assert_eq!(Stored::from_bytes(bytes), need(counts, 0), "{bytes}");
     }
 }

@@ -246,7 +246,7 @@ mod tests {
     fn a_statement_writes_many_rounds_in_their_order_and_a_row_stays_a_round() {
         let thread = thread();
         let mut all: Vec<Round> = (1..=MAX_ROUNDS).map(said).collect();
-        // Whatever is in a text comes back byte for byte: SQLite does not read into it.
+        // A text comes back byte for byte: SQLite does not read into it.
         all.push(vec![Message::User { content: "\u{0}\"\\é 1.0e2".into() }]);
         all.push(said(2 * STATEMENT_BYTES));
         let statements = round_texts(&all).unwrap();
