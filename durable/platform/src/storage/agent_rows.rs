@@ -7,7 +7,7 @@ use super::history;
 use super::path::{ON_PATH, path_of};
 use bindings::rows::arrays_within;
 use engine::journal::{Agent, AgentRow, People, Round};
-use wire::protocol::{Hook, MAX_ROUNDS};
+use wire::protocol::{Hook, MAX_ROUND_MESSAGES, MAX_ROUNDS};
 
 /// The most bytes of one round in its row. The platform takes 2 MB, and an agent remembers 500,000 bytes of rounds.
 pub const MAX_ROUND_BYTES: usize = 450_000;
@@ -118,9 +118,24 @@ pub fn round_texts(rounds: &[Round]) -> Result<Vec<String>, StoreError> {
     Ok(arrays_within(&texts, STATEMENT_BYTES))
 }
 
-/// Whether a list with so many rounds and bytes takes one more round of `next` bytes. It always takes the first.
-pub fn takes_round(rounds: usize, bytes: usize, next: usize, max_bytes: usize) -> bool {
-    rounds == 0 || (rounds < MAX_ROUNDS && bytes + next <= max_bytes)
+/// The size of a list of rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    pub rounds: usize,
+    pub messages: usize,
+    pub bytes: usize,
+}
+
+impl Size {
+    /// The size with one more round; none where that is more than an agent remembers, or than so many bytes. The first round
+    /// always fits.
+    pub fn with(self, messages: usize, bytes: usize, max_bytes: usize) -> Option<Size> {
+        let Size { rounds: before, .. } = self;
+        let size = Size { rounds: before + 1, messages: self.messages + messages, bytes: self.bytes + bytes };
+        let fits =
+            size.rounds <= MAX_ROUNDS && size.messages <= MAX_ROUND_MESSAGES && size.bytes <= max_bytes;
+        (before == 0 || fits).then_some(size)
+    }
 }
 
 /// The rows that the end of some agents writes: those that end, and those whose people change with it. All others stay as
@@ -268,9 +283,17 @@ mod tests {
     // Issue 42, M1.
     #[test]
     fn an_agent_has_its_newest_thousand_rounds() {
-        assert!(takes_round(MAX_ROUNDS - 1, 100, 10, 110));
-        assert!(!takes_round(MAX_ROUNDS, 100, 10, 110) && !takes_round(1, 100, 11, 110));
-        assert!(takes_round(0, 0, 111, 110), "a first round of any length");
+        let size = |rounds, messages, bytes| Size { rounds, messages, bytes };
+        let last = size(MAX_ROUNDS - 1, MAX_ROUND_MESSAGES - 2, 100);
+        assert_eq!(last.with(2, 10, 110), Some(size(MAX_ROUNDS, MAX_ROUND_MESSAGES, 110)));
+        assert_eq!((last.with(3, 10, 110), last.with(2, 11, 110)), (None, None));
+        assert_eq!(size(MAX_ROUNDS, 0, 0).with(1, 10, 110), None);
+        let longest = size(1, MAX_ROUND_MESSAGES + 1, 111);
+        assert_eq!(
+            Size::default().with(longest.messages, 111, 110),
+            Some(longest),
+            "a first round of any length"
+        );
     }
 
     // Issue 42, M1: the end of one agent wrote all agents of the thread anew, each with all that it had heard.

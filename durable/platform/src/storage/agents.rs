@@ -3,7 +3,7 @@
 use worker::SqlStorageValue;
 
 use super::StoreError;
-use super::agent_rows::{self, agent_of, columns, newest_rounds, round_texts, select_agents, takes_round};
+use super::agent_rows::{self, Size, agent_of, columns, newest_rounds, round_texts, select_agents};
 use super::path::Path;
 use super::sql::{Store, int};
 use engine::journal::{Agent, AgentRow, Round};
@@ -32,8 +32,8 @@ impl Store {
         rows.into_iter().map(|mut row| agent_of(&row.text(0)?, &row.text(1)?)).collect()
     }
 
-    /// The newest rounds of an agent on a path, before a row, oldest first, and whether there are older ones: at most
-    /// `MAX_ROUNDS` and `max_bytes` as JSON, but at least one where there is any.
+    /// The newest rounds of an agent on a path, before a row, oldest first, and whether there are older ones: at most as
+    /// many as an agent remembers and `max_bytes` as JSON, but at least one where there is any.
     pub fn agent_rounds(
         &self,
         path: &Path,
@@ -41,7 +41,7 @@ impl Store {
         before: i64,
         max_bytes: usize,
     ) -> Result<(Vec<KeptRound>, bool), StoreError> {
-        let (mut kept, mut bytes, mut before) = (Vec::new(), 0, before);
+        let (mut kept, mut size, mut before) = (Vec::new(), Size::default(), before);
         loop {
             let bindings =
                 [path.json().into(), id.into(), SqlStorageValue::Integer(before), int(ROWS as u64)];
@@ -49,13 +49,13 @@ impl Store {
             let is_last = rows.len() < ROWS;
             for mut row in rows {
                 let (number, turn_id, json) = (row.int(0)?, row.text(1)?, row.text(2)?);
-                if !takes_round(kept.len(), bytes, json.len(), max_bytes) {
+                let messages: Round = wire::json::from_str(&json)?;
+                let Some(more) = size.with(messages.len(), json.len(), max_bytes) else {
                     kept.reverse();
                     return Ok((kept, true));
-                }
-                bytes += json.len();
-                before = number;
-                kept.push(KeptRound { row: number, turn_id, messages: wire::json::from_str(&json)? });
+                };
+                (size, before) = (more, number);
+                kept.push(KeptRound { row: number, turn_id, messages });
             }
             if is_last {
                 kept.reverse();

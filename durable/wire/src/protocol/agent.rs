@@ -6,7 +6,9 @@ use super::Hook;
 
 mod dump;
 
-pub use dump::{AgentCall, AgentDump, AgentMessage, DumpedHook, MAX_DUMP_BYTES, MAX_DUMP_MESSAGES, MAX_ROUNDS};
+pub use dump::{
+    AgentCall, AgentDump, AgentMessage, DumpedHook, MAX_DUMP_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS,
+};
 
 /// The agents of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

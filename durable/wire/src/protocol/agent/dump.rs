@@ -16,8 +16,8 @@ pub const MAX_DUMP_BYTES: usize = 2_000_000;
 /// The most rounds of a dump. An agent remembers no more of them: each is a row, and its messages are a part of each request
 /// to the agent's model. The dumps of 70,000 rounds that fit into the bytes held up an isolate for 1.8 s.
 pub const MAX_ROUNDS: usize = 1_000;
-/// The most messages of a dump, ten for each of its rounds: a round may have any number of them.
-pub const MAX_DUMP_MESSAGES: usize = 10 * MAX_ROUNDS;
+/// The most messages in these rounds, for the same reasons: a round may have any number of them.
+pub const MAX_ROUND_MESSAGES: usize = 5 * MAX_ROUNDS;
 
 /// An agent with all that it remembers, to be restored elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -141,10 +141,10 @@ impl AgentDump {
 /// Refuses more rounds, or more messages in them, than an agent remembers.
 fn check_count(rounds: &[Vec<AgentMessage>]) -> Result<(), ApiError> {
     let messages: usize = rounds.iter().map(Vec::len).sum();
-    match rounds.len() <= MAX_ROUNDS && messages <= MAX_DUMP_MESSAGES {
+    match rounds.len() <= MAX_ROUNDS && messages <= MAX_ROUND_MESSAGES {
         true => Ok(()),
         false => {
-            let detail = format!("at most {MAX_ROUNDS} rounds with {MAX_DUMP_MESSAGES} messages in all");
+            let detail = format!("at most {MAX_ROUNDS} rounds with {MAX_ROUND_MESSAGES} messages in all");
             Err(ApiError::field("rounds", detail))
         }
     }
@@ -155,10 +155,8 @@ fn is_whole(round: &[AgentMessage]) -> bool {
     let mut open: VecDeque<&str> = VecDeque::new();
     for message in round {
         match message {
-            AgentMessage::Tool { call_id, .. } => match open.front() {
-                Some(first) if first == call_id => drop(open.pop_front()),
-                _ => return false,
-            },
+            AgentMessage::Tool { call_id, .. } if open.pop_front() == Some(call_id) => {}
+            AgentMessage::Tool { .. } => return false,
             AgentMessage::User { .. } | AgentMessage::Assistant { .. } if !open.is_empty() => return false,
             AgentMessage::Assistant { tool_calls, .. } => {
                 open.extend(tool_calls.iter().map(|call| call.call_id.as_str()));

@@ -62,8 +62,8 @@ fn a_dump_has_no_more_rounds_and_messages_than_an_agent_remembers() {
         all[0].extend(std::iter::repeat_n(&user, messages - rounds));
         with_rounds(json!(all)).map(|dump| dump.rounds.len())
     };
-    assert_eq!(parse(MAX_ROUNDS, MAX_DUMP_MESSAGES), Ok(MAX_ROUNDS));
-    for (rounds, messages) in [(MAX_ROUNDS + 1, MAX_ROUNDS + 1), (1, MAX_DUMP_MESSAGES + 1)] {
+    assert_eq!(parse(MAX_ROUNDS, MAX_ROUND_MESSAGES), Ok(MAX_ROUNDS));
+    for (rounds, messages) in [(MAX_ROUNDS + 1, MAX_ROUNDS + 1), (1, MAX_ROUND_MESSAGES + 1)] {
         let refused = parse(rounds, messages).unwrap_err();
         assert_eq!(refused.field.as_deref(), Some("rounds"), "{rounds} {messages}");
         assert!(refused.detail.contains("1000 rounds"), "{}", refused.detail);
