@@ -2,7 +2,6 @@
 
 use super::Route;
 use crate::auth::scope::Access::{self, Needs};
-use crate::auth::scope::Scope::Write;
 use crate::body::Body;
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
@@ -54,10 +53,5 @@ impl Row {
     pub fn needs_known_origin(&self) -> bool {
         let only_reads = self.method == Method::Get && matches!(self.access, Needs(_));
         !only_reads && self.access.needs_known_origin()
-    }
-
-    /// Whether it changes data of the caller.
-    pub fn writes(&self) -> bool {
-        self.method != Method::Get && matches!(self.access, Needs(Write))
     }
 }

@@ -58,11 +58,6 @@ impl Caller {
         }
     }
 
-    /// The user that the credential stands for; none on a route that needs no credential.
-    pub fn who(&self) -> Option<&Owner> {
-        self.0.as_ref().map(|verified| &verified.principal.owner)
-    }
-
     /// The user that the credential stands for.
     pub fn owner(self) -> Result<Owner, Failure> {
         Ok(self.verified()?.principal.owner)

@@ -98,25 +98,18 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) 
 }
 
 /// Calls the function of a route for a caller whom its row admits. A deletion writes its entry in the audit log itself, with
-/// the target that its row gives it. The write of a visitor gives their session its row.
+/// the target that its row gives it.
 async fn carry_out(
     call: &Call,
     caller: Caller,
     body: &mut Vec<u8>,
     (row, route, path): (&Row, Route<'_>, &str),
 ) -> Result<Answer, Failure> {
-    let writer = caller.who().filter(|_| row.writes()).cloned();
     if let Some(target) = deletion(row, path) {
         // A call has one route, so nothing stands there.
         let _ = call.deletion.set(target);
     }
-    let answer = answering(call, caller, body, route)?.await?;
-    if let Some(owner) = &writer
-        && answer.is_ok()
-    {
-        sessions::stored(call, owner);
-    }
-    Ok(answer)
+    answering(call, caller, body, route)?.await
 }
 
 /// Calls the function of a route. The routes of a feature have their arms in the feature's file. Each future is boxed: the

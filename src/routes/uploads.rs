@@ -6,7 +6,7 @@ use platform::quota::{Rule, Stored, UploadAsk};
 use wire::protocol::{ApiError, ErrorCode, Owner, ThreadCommand};
 use worker::console_error;
 
-use super::threads;
+use super::{sessions, threads};
 use crate::auth::session;
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
@@ -14,7 +14,7 @@ use crate::problem::Failure;
 
 /// An upload of a user.
 pub struct Upload {
-    tenant: String,
+    owner: Owner,
     key: String,
     /// The limits that apply. Without any, the quota object is not asked.
     rules: Vec<Rule>,
@@ -29,7 +29,7 @@ impl Upload {
         let rules =
             quotas.upload_rules(&owner.user_id(), owner.issuer == session::ISSUER, address.as_deref());
         let key = uuid_v7(call.now).map_err(Failure::internal("drawing an upload's id"))?.to_string();
-        Ok(Upload { tenant: owner.tenant.clone(), key, rules })
+        Ok(Upload { owner: owner.clone(), key, rules })
     }
 
     /// Reserves the upload's whole need. This replaces an earlier, smaller reservation.
@@ -38,21 +38,24 @@ impl Upload {
             return Ok(());
         }
         let ask = UploadAsk { key: self.key.clone(), rules: self.rules.clone(), need };
-        let place = accounts::reserve_upload(&call.env, &self.tenant, ask).await;
+        let place = accounts::reserve_upload(&call.env, &self.owner.tenant, ask).await;
         place
             .map_err(Failure::internal("reserving room for an upload"))?
             .map_err(|why| ApiError::from(why).into())
     }
 
     /// Replaces the reservation by the upload's real usage, which is zero where the upload failed. Should that fail, the
-    /// reservation stands until the day is over.
+    /// reservation stands until the day is over. A visitor's session gets its row with the first bytes.
     pub fn settle(self, call: &Call, used: Stored) {
+        if used.bytes > 0 {
+            sessions::stored(call, &self.owner);
+        }
         if self.rules.is_empty() {
             return;
         }
         let env = call.env.clone();
         call.context.wait_until(async move {
-            if let Err(error) = accounts::settle_upload(&env, &self.tenant, self.key, used).await {
+            if let Err(error) = accounts::settle_upload(&env, &self.owner.tenant, self.key, used).await {
                 console_error!("settling an upload: {error}");
             }
         });

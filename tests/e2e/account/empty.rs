@@ -54,11 +54,18 @@ async fn a_visitor_who_has_nothing_is_answered_at_once() {
     assert_problem(client.get("/api/threads").await, 401, "unauthenticated", None).await;
     let entries = d1("SELECT 1 FROM audit WHERE user_id = 'anonymous:' || ?1", &[&name]).await;
     assert_eq!(entries, Vec::<Value>::new());
+    // A request that stores nothing gives the session of a visitor no row, which would begin the job again.
+    let (client, other) = visitor().await;
+    client.send("DELETE", "/api/memories", "").await.expect(204).await;
+    client.put("/api/me/instructions", &json!({ "content": "" })).await.expect(200).await;
     // A file alone is something.
-    let (client, name) = visitor().await;
+    let (client, last) = visitor().await;
     client.send("PUT", "/api/workspaces/w/files/a", "x").await.expect(200).await;
     assert_eq!(erase(&client).await.expect(202).await.json().await["ended_at"], Value::Null);
-    assert!(job(&name).await.is_some());
+    assert!(job(&last).await.is_some());
+    assert_eq!(job(&name).await, Some(true), "still");
+    let rows = d1("SELECT 1 FROM sessions WHERE user_id = 'anonymous:' || ?1", &[&other]).await;
+    assert_eq!(rows, Vec::<Value>::new());
 }
 
 // The visitors' addresses are their own here: at the edge the platform sets the header.
