@@ -4,12 +4,10 @@
 use std::rc::Rc;
 
 use crate::storage::StoreError;
+use crate::storage::import_rows::ImportedRound;
 use crate::storage::thread::ThreadMeta;
-use crate::storage::turn::{ERASED, Reason, TurnRow, TurnStatus};
-use wire::model::Message;
-use wire::protocol::{
-    ApiError, ChatRequest, Dialect, FinishReason, OpenAi, OpenAiApi, Owner, Role, Seq, StoredMessage,
-};
+use crate::storage::turn::{ERASED, Reason};
+use wire::protocol::{ApiError, ChatRequest, Dialect, OpenAi, OpenAiApi, Owner};
 
 use super::chat::Ask;
 use super::deletion::DeletedBy;
@@ -34,13 +32,17 @@ impl Thread {
             created_at: now,
             request_seq: None,
         };
-        let rows: Vec<_> =
-            ask.history.chunks(2).map(|round| (round, numbers.draw(), numbers.draw())).collect();
+        let (rounds, _) = ask.history.as_chunks::<2>();
+        let rounds = rounds.iter().map(|[question, answer]| ImportedRound {
+            turn_id: new_id(now),
+            ids: [new_id(now), new_id(now)],
+            rows: [numbers.draw(), numbers.draw()],
+            texts: [question, answer],
+        });
+        let rounds: Vec<_> = rounds.collect();
         self.store.transaction(|| {
             self.store.create(&thread, numbers.next())?;
-            for (round, question, answer) in rows {
-                self.import_round(round, (question, answer), now)?;
-            }
+            self.store.insert_rounds(&rounds, now)?;
             self.keep_unlisted(ask.unlisted, now)?;
             self.store.arm(now)
         })?;
@@ -68,39 +70,6 @@ impl Thread {
             let detail = format!("what the user said since the last answer is one message: {}", error.detail);
             ApiError::field(member, detail)
         })
-    }
-
-    fn import_round(&self, round: &[String], rows: (Seq, Seq), now: u64) -> Result<(), StoreError> {
-        let turn = TurnRow {
-            turn_id: new_id(now),
-            status: TurnStatus::Done,
-            generation: 1,
-            resumptions: 0,
-            assistant_message_id: new_id(now),
-            seq_first: rows.0,
-            seq_last: Some(rows.1),
-            failing: None,
-        };
-        self.store.insert_turn(&turn, None, now)?;
-        self.store.finish_turn(&turn.turn_id, rows.1)?;
-        let history: Vec<Message> = round.iter().enumerate().map(message).collect();
-        for ((index, text), row) in round.iter().enumerate().zip([rows.0, rows.1]) {
-            let is_answer = index > 0;
-            let stored = StoredMessage {
-                id: if is_answer { turn.assistant_message_id.clone() } else { new_id(now) },
-                turn_id: turn.turn_id.clone(),
-                role: if is_answer { Role::Assistant } else { Role::User },
-                content: text.clone(),
-                created_at: now,
-                finish_reason: is_answer.then_some(FinishReason::Stop),
-                stop: None,
-                usage: None,
-                execution_tree: None,
-                parts: Vec::new(),
-            };
-            self.store.insert_message(row, &stored, is_answer.then_some(&history))?;
-        }
-        Ok(())
     }
 
     /// Sets the end of a new unlisted thread, or puts off that of an old one, whichever client uses it. A listed thread has
@@ -137,13 +106,5 @@ impl Thread {
         };
         let by = if is_erased { DeletedBy::Erasure } else { DeletedBy::Service };
         self.delete(&thread.owner, by).await.map(drop)
-    }
-}
-
-/// A text of a round, as the model sees it: the question first.
-fn message((index, text): (usize, &String)) -> Message {
-    match index {
-        0 => Message::User { content: text.clone().into() },
-        _ => Message::Assistant { content: text.clone(), tool_calls: Vec::new(), raw: None },
     }
 }

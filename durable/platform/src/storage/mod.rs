@@ -8,6 +8,7 @@ pub mod agent_rows;
 pub mod export_rows;
 pub mod fit;
 pub mod history;
+pub mod import_rows;
 pub mod instruction_rows;
 pub mod keys;
 pub mod outgoing;

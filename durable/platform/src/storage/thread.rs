@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use worker::SqlStorageValue;
 
+use bindings::rows::arrays;
 use wire::protocol::{Hook, Owner, Seq};
 
+use super::import_rows::{INSERT_ANSWERS, INSERT_QUESTIONS, INSERT_TURNS, ImportedRound};
 use super::sql::{Row, Store, int, unsigned};
 use super::turn::{TurnRow, TurnStatus};
 use super::{Failing, StoreError, schema};
@@ -126,6 +128,17 @@ impl Store {
             parent.map_or(SqlStorageValue::Null, int),
         ];
         self.run(query, bindings)
+    }
+
+    /// Writes the rounds of a conversation that a client brings.
+    pub fn insert_rounds(&self, rounds: &[ImportedRound<'_>], at: u64) -> Result<(), StoreError> {
+        let rows: Vec<String> = rounds.iter().map(ImportedRound::row).collect::<Result<_, _>>()?;
+        for array in arrays(&rows) {
+            for query in [INSERT_TURNS, INSERT_QUESTIONS, INSERT_ANSWERS] {
+                self.run(query, [array.as_str().into(), int(at)])?;
+            }
+        }
+        Ok(())
     }
 
     /// A turn by its id.
