@@ -192,7 +192,8 @@ faults-small: $(PROGRAMS) $(DEV)
 	@$(STAGE) "twenty kills" $(LOG) env $(TOOLS) target/debug/espalier-faults --small $(ARGS)
 
 # What is too long for `make test`: every suite on the deployed build, or on one of its profile where the suite needs
-# faults or fixtures; large numbers; all mutants. Each part takes at most an hour on two cores.
+# faults or fixtures, and a bystander of large requests waits half as long (`tests/e2e/hostile/bodies.rs`); large numbers;
+# all mutants. Each part takes at most an hour on two cores.
 NIGHTLY ?= suites contract turns faults mutants
 OPTIMISED := target/optimised-worker/index.js
 
@@ -202,7 +203,7 @@ nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites contract
 	@+$(MAKE) --no-print-directory $(addprefix nightly-,$(NIGHTLY)) $(OR_SAY_WHY)
 
 nightly-suites: $(WORKER) $(OPTIMISED) $(PROGRAMS) $(PAGE)
-	@+LOOKS=all $(MAKE) --no-print-directory SERVED=$(WORKER) e2e browser
+	@+LOOKS=all BYSTANDER_MS=100 $(MAKE) --no-print-directory SERVED=$(WORKER) e2e browser
 	@+$(MAKE) --no-print-directory SERVED=$(OPTIMISED) mcp-conformance-server
 
 nightly-contract: $(WORKER) $(PROGRAMS) $(PAGE) $(PYTHON)

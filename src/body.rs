@@ -1,6 +1,11 @@
 //! The body of a request: its type and its size. Reading stops at the limit, so a body of 100 MB costs no more than one
-//! of 1 MiB.
+//! of 1 MiB. `budget` bounds the bodies that an isolate holds at one time, `reading` the time of one.
 
+mod budget;
+mod reading;
+
+pub use budget::{Budget, Permit};
+pub use reading::{HeldBody, Reading};
 use wire::protocol::{ApiError, ErrorCode};
 
 /// The largest body of most routes: well above the longest message, and small enough for an isolate to hold many.
@@ -8,6 +13,14 @@ pub const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// The largest body of a client that sends its whole chat again, with its files.
 pub const MAX_CHAT_BYTES: usize = 16 << 20;
+
+/// How long a body may take before its request is admitted anew, in milliseconds. A credential that ends meanwhile must
+/// write nothing: the erasure of a user's data counts on it (`SETTLE_MS`).
+pub const BODY_MS: u64 = 5_000;
+
+/// How long the work on a body may go on behind its pauses, in milliseconds. The credential is not asked again after it, so
+/// `SETTLE_MS` counts it too. Without other requests the longest work takes a second.
+pub const WORK_MS: u64 = 5_000;
 
 /// The body that a route takes, of at most [`Body::most`] bytes.
 #[derive(Clone, Copy)]
@@ -122,6 +135,8 @@ impl DocumentType {
 #[derive(Debug)]
 pub struct BoundedBody {
     most: usize,
+    /// The bytes that its `content-length` declares.
+    declared: Option<usize>,
     bytes: Vec<u8>,
 }
 
@@ -129,20 +144,30 @@ impl BoundedBody {
     /// Begins a body of at most so many bytes with this `content-length`. A declared length can only refuse the body; the
     /// bytes are counted anyway.
     pub fn declared(most: usize, content_length: Option<&str>) -> Result<Self, ApiError> {
-        match content_length.and_then(|text| text.trim().parse::<usize>().ok()) {
-            Some(length) if length > most => Err(too_large(most)),
-            _ => Ok(BoundedBody { most, bytes: Vec::new() }),
-        }
+        // A length of 4 GiB and more is no `usize` in wasm.
+        let declared = content_length.and_then(|text| text.trim().parse::<u64>().ok());
+        let declared = match declared.map(usize::try_from) {
+            Some(Ok(length)) if length <= most => Some(length),
+            Some(_) => return Err(too_large(most)),
+            None => None,
+        };
+        Ok(BoundedBody { most, declared, bytes: Vec::new() })
     }
 
-    /// Takes the next piece. It keeps the first one without a copy, because most bodies come in one piece.
-    pub fn push(&mut self, piece: Vec<u8>) -> Result<(), ApiError> {
-        if self.bytes.len().saturating_add(piece.len()) > self.most {
-            return Err(too_large(self.most));
-        }
+    /// The bytes that it has with a further piece, if they are not too many.
+    fn with(&self, piece: &[u8]) -> Result<usize, ApiError> {
+        let bytes = self.bytes.len().saturating_add(piece.len());
+        if bytes > self.most { Err(too_large(self.most)) } else { Ok(bytes) }
+    }
+
+    /// Takes the next piece. It keeps the first one without a copy, because most bodies come in one piece. With the second
+    /// one it makes room for `expected` bytes in all.
+    pub fn push(&mut self, piece: Vec<u8>, expected: usize) -> Result<(), ApiError> {
+        self.with(&piece)?;
         if self.bytes.is_empty() {
             self.bytes = piece;
         } else {
+            self.bytes.reserve_exact(expected.saturating_sub(self.bytes.len()));
             self.bytes.extend_from_slice(&piece);
         }
         Ok(())
@@ -186,7 +211,7 @@ mod tests {
     fn read(most: usize, content_length: Option<&str>, pieces: &[usize]) -> Result<usize, &'static str> {
         let mut body = BoundedBody::declared(most, content_length).map_err(|error| error.code.as_str())?;
         for &piece in pieces {
-            body.push(vec![b'x'; piece]).map_err(|error| error.code.as_str())?;
+            body.push(vec![b'x'; piece], 0).map_err(|error| error.code.as_str())?;
         }
         Ok(body.into_bytes().len())
     }
@@ -196,12 +221,13 @@ mod tests {
         const REFUSED: Result<usize, &str> = Err("body_too_large");
         let over = (MAX_BODY_BYTES + 1).to_string();
         let exact = MAX_BODY_BYTES.to_string();
-        let table: [(Option<&str>, &[usize], _); 10] = [
+        let table: [(Option<&str>, &[usize], _); 11] = [
             (None, &[], Ok(0)),
             (Some("5"), &[2, 3], Ok(5)),
             (Some(&exact), &[MAX_BODY_BYTES], Ok(MAX_BODY_BYTES)),
             (Some(&over), &[], REFUSED),
             (Some("104857600"), &[], REFUSED),
+            (Some("4294967296"), &[], REFUSED),
             (None, &[MAX_BODY_BYTES, 1], REFUSED),
             (Some("5"), &[MAX_BODY_BYTES, 1], REFUSED),
             (Some("nonsense"), &[7], Ok(7)),

@@ -3,14 +3,16 @@
 
 use std::cell::OnceCell;
 use std::rc::Rc;
+use std::time::Duration;
 
-use futures::StreamExt;
+use futures::future::{Either, select};
+use futures::{FutureExt, StreamExt};
 use platform::quota::network;
 use wire::protocol::GivenAnswer;
 use worker::web_sys::Response;
-use worker::{Context, Env, Method, Request};
+use worker::{Context, Date, Delay, Env, Method, Request};
 
-use crate::body::{self, Body, BoundedBody};
+use crate::body::{self, Body, Budget, HeldBody, Reading};
 use crate::origin::{self, FETCH_SITE, Provenance};
 use crate::problem::Failure;
 use crate::reply::Reply;
@@ -20,6 +22,11 @@ use crate::settings::Settings;
 pub const ADDRESS: &str = "cf-connecting-ip";
 /// The header that names the browser, or another client.
 pub const BROWSER: &str = "user-agent";
+
+thread_local! {
+    /// The part of this isolate's memory that bodies may take.
+    static BODIES: Rc<Budget> = Rc::default();
+}
 
 /// A request that is being answered.
 pub struct Call {
@@ -39,7 +46,7 @@ impl Call {
     pub fn new(request: Request, settings: Rc<Settings>, env: Env, context: Context) -> Self {
         Call {
             settings,
-            now: worker::Date::now().as_millis(),
+            now: Date::now().as_millis(),
             deletion: OnceCell::new(),
             url: request.inner().url(),
             origin: request.headers().get("origin").ok().flatten(),
@@ -91,13 +98,13 @@ impl Call {
         self.address_mark().filter(|_| answers.iter().any(|answer| answer.decision.is_some()))
     }
 
-    /// The body that a route takes, if it is of the right type and no larger than it may be.
-    pub async fn body(&mut self, takes: Body) -> Result<Vec<u8>, Failure> {
+    /// The body that a route takes, if it is of the right type and no larger than it may be. `user` sends it.
+    pub async fn body(&mut self, takes: Body, user: String) -> Result<HeldBody, Failure> {
         let content_type = self.header("content-type");
         match takes {
-            Body::Nothing => Ok(Vec::new()),
+            Body::Nothing => Ok(HeldBody::default()),
             Body::OptionalJson(_) => {
-                let body = self.read(takes.most()).await?;
+                let body = self.read(takes.most(), user).await?;
                 if !body.is_empty() {
                     takes.check_type(content_type.as_deref())?;
                 }
@@ -105,21 +112,44 @@ impl Call {
             }
             Body::Json(_) | Body::File | Body::Document => {
                 takes.check_type(content_type.as_deref())?;
-                self.read(takes.most()).await
+                self.read(takes.most(), user).await
             }
         }
     }
 
-    async fn read(&mut self, most: usize) -> Result<Vec<u8>, Failure> {
-        let mut body = BoundedBody::declared(most, self.header("content-length").as_deref())?;
+    async fn read(&mut self, most: usize, user: String) -> Result<HeldBody, Failure> {
+        let now = || Date::now().as_millis();
+        let length = self.header("content-length");
+        let mut reading =
+            BODIES.with(|budget| Reading::begin(budget, user, most, length.as_deref(), now()))?;
+        self.outlive_client(&mut reading);
         if self.request.inner().body().is_some() {
             let mut pieces = self.request.stream().map_err(Failure::internal("reading a body"))?;
-            while let Some(piece) = pieces.next().await {
-                // The client went away in the middle of its upload; the service did not fail.
-                body.push(piece.map_err(|_| body::broken_off())?)?;
+            let mut patience = Delay::from(Duration::from_millis(reading.time_left(now())?));
+            loop {
+                match select(pieces.next(), &mut patience).await {
+                    Either::Left((Some(piece), _)) => {
+                        // The client went away in the middle of its upload; the service did not fail.
+                        reading.push(piece.map_err(|_| body::broken_off())?, now())?;
+                        self.outlive_client(&mut reading);
+                    }
+                    Either::Left((None, _)) => break,
+                    // A body without a length has more time meanwhile, where more of it has come.
+                    Either::Right(_) => {
+                        patience = Delay::from(Duration::from_millis(reading.time_left(now())?));
+                    }
+                }
             }
         }
-        Ok(body.into_bytes())
+        Ok(reading.end(now()))
+    }
+
+    /// Keeps the platform from forgetting the request of a large body when its client goes away: nothing would return the
+    /// memory. The platform waits for 30 s.
+    fn outlive_client(&self, reading: &mut Reading) {
+        if let Some(ends) = reading.outlives_client() {
+            self.context.wait_until(ends.map(drop));
+        }
     }
 
     /// Whether a body came with the request.

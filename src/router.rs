@@ -102,6 +102,8 @@ fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
 }
 
 #[cfg(test)]
-mod bounds;
+mod storage_bounds;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod work_bounds;

@@ -14,7 +14,8 @@ use super::store::{HOUR_MS, MAX_ENDED};
 use crate::job::{self, Deleted, Job, Next, Port};
 
 /// From the beginning of a job to its second sweep: a verified credential serves for a minute (`auth::seen`), the body of
-/// its request comes within five seconds (`routes::BODY_MS`), and a turn that begins at its end is in D1 within ten
+/// its request comes within five seconds (`body::BODY_MS`), or the credential is asked again; the work on the body takes five
+/// at most (`body::WORK_MS`); and a turn that begins at its end is in D1 within ten
 /// (`platform::storage::schedule`).
 pub const SETTLE_MS: u64 = 90_000;
 /// How long the row of a job stays after its end.

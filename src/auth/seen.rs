@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{CredentialDigest, Verified};
 
 /// How long a verified key serves without a query. Other isolates notice a revocation or a sign-out within this time.
-const FRESH_MS: u64 = 60_000;
+pub const FRESH_MS: u64 = 60_000;
 /// How long a verified key serves while the database is down: chat survives an outage of an hour.
 const GRACE_MS: u64 = 3_600_000;
 /// About 300 bytes each: a fraction of a megabyte of the isolate's 128.

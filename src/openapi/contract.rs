@@ -291,6 +291,7 @@ fn refusals_of_access(access: Access) -> &'static [ErrorCode] {
     }
 }
 
+/// A body of any form may be too large, come too slowly, or find the isolate full of bodies.
 fn refusals_of_body(body: Body) -> &'static [ErrorCode] {
     match body {
         Body::Nothing => &[],
@@ -299,11 +300,22 @@ fn refusals_of_body(body: Body) -> &'static [ErrorCode] {
             ErrorCode::InvalidRequest,
             ErrorCode::UnsupportedMediaType,
             ErrorCode::BodyTooLarge,
+            ErrorCode::RequestTimeout,
+            ErrorCode::Overloaded,
         ],
-        Body::File => &[ErrorCode::InvalidRequest, ErrorCode::BodyTooLarge],
-        Body::Document => {
-            &[ErrorCode::InvalidRequest, ErrorCode::UnsupportedMediaType, ErrorCode::BodyTooLarge]
-        }
+        Body::File => &[
+            ErrorCode::InvalidRequest,
+            ErrorCode::BodyTooLarge,
+            ErrorCode::RequestTimeout,
+            ErrorCode::Overloaded,
+        ],
+        Body::Document => &[
+            ErrorCode::InvalidRequest,
+            ErrorCode::UnsupportedMediaType,
+            ErrorCode::BodyTooLarge,
+            ErrorCode::RequestTimeout,
+            ErrorCode::Overloaded,
+        ],
     }
 }
 

@@ -3,19 +3,31 @@
 use dialects::ai_sdk::{MAX_CHAT_ID, Sent, Wants};
 use engine::toolbelt::client;
 use percent_encoding::percent_decode_str;
+use wire::pace::{BYTE_READ, Pace};
 use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
 
-use super::chat;
-use super::foreign::Asked;
-use crate::call::Call;
+use super::foreign::{self, Asked};
+use super::{chat, pauses};
+use crate::body::HeldBody;
+use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
+use worker::Date;
 
 const DIALECT: Dialect = Dialect::AiSdk;
 
-/// `POST /api/ai-sdk/chat`: a message, a message in place of another one, or answers to calls.
-pub fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> {
-    let Sent { chat_id, wants } = Sent::parse(body)?;
+/// `POST /api/ai-sdk/chat`. A turn may take minutes, so the body goes before it begins.
+pub async fn answer(call: &Call, owner: Owner, body: HeldBody) -> Result<Answer, Failure> {
+    let asked = chat(call, owner, &body).await?;
+    drop(body);
+    foreign::ask(call, asked).await
+}
+
+/// A message, a message in place of another one, or answers to calls.
+async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> {
+    let pauses = pauses(Date::now().as_millis());
+    let pace = Pace::new(&pauses);
+    let Sent { chat_id, wants } = Sent::parse(body, &pace).await?;
     let thread_id = owner.dialect_thread(&DIALECT, &chat_id);
     let command = match wants {
         Wants::Answers { answers, read } => {
@@ -26,7 +38,10 @@ pub fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> {
         Wants::Turn { request, same, follows, mut history } => {
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             let turn_id = match same {
-                Some((id, message)) => owner.dialect_turn(thread_id, &id, &message),
+                Some((id, message)) => {
+                    pace.before(message.len().saturating_mul(BYTE_READ)).await?;
+                    owner.dialect_turn(thread_id, &id, &message)
+                }
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
             let visitor = chat::visitor(call, &owner);

@@ -45,6 +45,11 @@ impl Caller {
         self.0.ok_or_else(|| Failure::internal("admitting a request")("the route needs no credential"))
     }
 
+    /// The user that the credential stands for; none where the route needs no credential.
+    pub fn who(&self) -> Option<&Owner> {
+        self.0.as_ref().map(|verified| &verified.principal.owner)
+    }
+
     /// Whether the credential has this scope.
     pub fn has(&self, scope: Scope) -> bool {
         self.0.as_ref().is_some_and(|verified| verified.principal.scopes.has(scope))

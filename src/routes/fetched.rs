@@ -34,7 +34,7 @@ async fn read(request: Request, signal: &AbortSignal, most: usize) -> worker::Re
     let mut body = BoundedBody::declared(most, None).map_err(too_large)?;
     let mut pieces = response.stream()?;
     while let Some(piece) = pieces.next().await {
-        body.push(piece?).map_err(too_large)?;
+        body.push(piece?, 0).map_err(too_large)?;
     }
     Ok((response.status_code(), body.into_bytes()))
 }

@@ -11,6 +11,7 @@ use wire::protocol::{
 };
 
 use super::{audit, threads, uploads};
+use crate::body::HeldBody;
 use crate::call::{Answer, Call};
 use crate::paths;
 use crate::problem::Failure;
@@ -41,7 +42,7 @@ pub async fn answer(
     call: &Call,
     owner: Owner,
     route: FilesRoute<'_>,
-    body: Vec<u8>,
+    body: HeldBody,
 ) -> Result<Answer, Failure> {
     match route {
         FilesRoute::Files { id } => list(call, owner, OfThread(id)).await,
@@ -159,8 +160,9 @@ async fn put(
     owner: Owner,
     name: WorkspaceName<'_>,
     path: &str,
-    body: Vec<u8>,
+    body: HeldBody,
 ) -> Result<Answer, Failure> {
+    let (body, _permit) = body.into_parts();
     let path = named(path)?;
     let only_if = condition(call)?;
     let own = owner.clone();

@@ -12,14 +12,17 @@ use wire::protocol::{ApiError, ErrorCode};
 use super::credentials::Caller;
 use super::{carry_out, foreign, object};
 use crate::auth::scope::{Access, Scope};
+use crate::body::HeldBody;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
 use crate::router::{self, Found, Row};
 
-/// Answers a message.
-pub async fn answer(call: &Call, caller: Caller, body: &[u8]) -> Result<Answer, Failure> {
-    let request = match mcp::read(body, |name| call.header(name)) {
+/// Answers a message. A turn may take minutes, so the body goes before it begins.
+pub async fn answer(call: &Call, caller: Caller, body: HeldBody) -> Result<Answer, Failure> {
+    let read = mcp::read(&body, |name| call.header(name));
+    drop(body);
+    let request = match read {
         Ok(Message::Request(request)) => request,
         Ok(Message::Notification) => {
             return Ok(Reply { status: 202, headers: Vec::new(), body: None }.into());
@@ -170,7 +173,8 @@ struct Told {
 
 /// Asks one of our routes. It judges the request as if the caller had sent it.
 async fn ask(call: &Call, caller: Caller, planned: Planned) -> Result<Told, Failure> {
-    let Planned { method, path, mut body } = planned;
+    let Planned { method, path, body } = planned;
+    let mut body = HeldBody::from(body);
     let inner = call.within(&path).map_err(Failure::internal("asking a route"))?;
     let path = path.split('?').next().unwrap_or_default();
     let Found::Route(route, row) = router::find(method, path) else {

@@ -40,12 +40,17 @@ use std::mem::take;
 use engine::hooks;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
-use wire::protocol::{AgentDump, NewHook, OpenAiApi, QueueChange, QueuedChange, ThreadCommand};
+use platform::clock;
+use wire::pace::Pause;
+use wire::protocol::{
+    AgentDump, ApiError, ErrorCode, NewHook, OpenAiApi, Owner, QueueChange, QueuedChange, ThreadCommand,
+};
 use worker::{Date, Env, console_error};
 
 use self::credentials::Caller;
 use crate::audit::deletion;
 use crate::auth::scope::Access;
+use crate::body::{BODY_MS, HeldBody, WORK_MS};
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
@@ -78,9 +83,26 @@ pub async fn carry_on(env: &Env) {
 /// The answer of a route, still to come.
 type Answering<'a> = LocalBoxFuture<'a, Result<Answer, Failure>>;
 
-/// How long a body may take before its request is admitted anew, in milliseconds. A credential that ends meanwhile must
-/// write nothing: the erasure of a user's data counts on it (`SETTLE_MS`).
-const BODY_MS: u64 = 5_000;
+/// After how many seconds a request may come again that the isolate had no time for.
+const RETRY_S: u64 = 5;
+
+/// Lets other requests run within the work on a body that began at a time. Refused where it has gone on for too long: the
+/// isolate has too much to do.
+pub fn pauses(began_at: u64) -> impl Fn() -> Pause {
+    move || {
+        Box::pin(async move {
+            clock::pause().await?;
+            match Date::now().as_millis() > began_at.saturating_add(WORK_MS) {
+                true => {
+                    let detail =
+                        "the service has too much to do to read this request: send it again in a moment";
+                    Err(ApiError::new(ErrorCode::Overloaded, detail).retry_after(RETRY_S))
+                }
+                false => Ok(()),
+            }
+        })
+    }
+}
 
 /// Admits a request by the row of its route, reads its body, and calls the route's function.
 pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) -> Result<Answer, Failure> {
@@ -88,7 +110,8 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) 
         damper::check(call).await?;
     }
     let mut caller = credentials::admit(call, row).await?;
-    let mut body = call.body(row.body).await?;
+    let user = caller.who().map(Owner::token).unwrap_or_default();
+    let mut body = call.body(row.body, user).await?;
     let now = Date::now().as_millis();
     if now > call.now.saturating_add(BODY_MS) {
         call.now = now;
@@ -102,7 +125,7 @@ pub async fn dispatch(call: &mut Call, row: &Row, route: Route<'_>, path: &str) 
 async fn carry_out(
     call: &Call,
     caller: Caller,
-    body: &mut Vec<u8>,
+    body: &mut HeldBody,
     (row, route, path): (&Row, Route<'_>, &str),
 ) -> Result<Answer, Failure> {
     if let Some(target) = deletion(row, path) {
@@ -118,7 +141,7 @@ async fn carry_out(
 fn answering<'a>(
     call: &'a Call,
     caller: Caller,
-    body: &'a mut Vec<u8>,
+    body: &'a mut HeldBody,
     route: Route<'a>,
 ) -> Result<Answering<'a>, Failure> {
     let ask = |owner, id, command| threads::ask(call, owner, id, command).boxed_local();
@@ -131,17 +154,19 @@ fn answering<'a>(
         Route::EndOfSignIn { provider } => oidc::callback(call, provider).boxed_local(),
         Route::SignOut => session::sign_out(call).boxed_local(),
         Route::Chat => chat::start(call, caller.owner()?, body).boxed_local(),
-        Route::AiSdkChat => speak(ai_sdk::chat(call, caller.owner()?, body)?),
+        Route::AiSdkChat => ai_sdk::answer(call, caller.owner()?, take(body)).boxed_local(),
         Route::AiSdkStream { chat } => speak(ai_sdk::ask(caller.owner()?, chat, ai_sdk::replay())?),
         Route::AiSdkCancel { chat } => speak(ai_sdk::ask(caller.owner()?, chat, ThreadCommand::Cancel)?),
         Route::OpenAiModels => ready(openai::models(call)).boxed_local(),
         Route::ChatCompletion => {
-            speak(openai::create(call, caller.owner()?, body, OpenAiApi::ChatCompletions)?)
+            openai::answer(call, caller.owner()?, take(body), OpenAiApi::ChatCompletions).boxed_local()
         }
-        Route::CreateResponse => speak(openai::create(call, caller.owner()?, body, OpenAiApi::Responses)?),
+        Route::CreateResponse => {
+            openai::answer(call, caller.owner()?, take(body), OpenAiApi::Responses).boxed_local()
+        }
         Route::Response { response } => speak(openai::response(call, caller.owner()?, response, false)?),
         Route::CancelResponse { response } => speak(openai::response(call, caller.owner()?, response, true)?),
-        Route::Mcp => mcp::answer(call, caller, body).boxed_local(),
+        Route::Mcp => mcp::answer(call, caller, take(body)).boxed_local(),
         Route::ProtectedResource | Route::ProtectedMcp => ready(mcp::protected_resource(call)).boxed_local(),
         Route::Models => ready(models::list(call)).boxed_local(),
         Route::Threads => threads::list(call, caller.owner()?).boxed_local(),

@@ -4,12 +4,14 @@ use dialects::openai::{self, Sent, Wants};
 use engine::toolbelt::client;
 use serde_json::Value;
 use uuid::Uuid;
+use wire::pace::Pace;
 use wire::protocol::{
     AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
 };
 
-use super::chat;
-use super::foreign::Asked;
+use super::foreign::{self, Asked};
+use super::{chat, pauses};
+use crate::body::HeldBody;
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::models::{ModelList, configuration};
@@ -17,6 +19,7 @@ use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
 use bindings::env::{AI, is_bound, var};
+use worker::Date;
 
 /// The header that names a thread, and the longest name, in bytes.
 const THREAD: &str = "x-thread-id";
@@ -37,9 +40,17 @@ pub fn models(call: &Call) -> Result<Answer, Failure> {
     Ok(Reply::bytes(200, "application/json", models.list()).into())
 }
 
-/// `POST /v1/chat/completions`, `POST /v1/responses`: a message, or answers to calls.
-pub fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
-    let Sent { thread, wants, how, ignored } = Sent::parse(body, api)?;
+/// `POST /v1/chat/completions`, `POST /v1/responses`. A turn may take minutes, so the body goes before it begins.
+pub async fn answer(call: &Call, owner: Owner, body: HeldBody, api: OpenAiApi) -> Result<Answer, Failure> {
+    let asked = create(call, owner, &body, api).await?;
+    drop(body);
+    foreign::ask(call, asked).await
+}
+
+/// A message, or answers to calls.
+async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
+    let pauses = pauses(Date::now().as_millis());
+    let Sent { thread, wants, how, ignored } = Sent::parse(body, api, &Pace::new(&pauses)).await?;
     let dialect = Dialect::OpenAi(how);
     let (thread_id, command) = match wants {
         Wants::Answers { answers, place } => {

@@ -11,6 +11,7 @@ pub mod ids;
 pub mod mcp;
 mod names;
 pub mod openai;
+mod pieces;
 #[cfg(test)]
 mod recorded;
 mod template;
@@ -19,6 +20,7 @@ pub use given::unanswered;
 
 use crate::template::Hole::{Number, Text};
 use crate::template::filled;
+use serde::Deserialize;
 use serde::de::Error;
 use serde_json::{Value, json};
 use wire::protocol::{AnswerForm, BudgetReason, Dialect, Event, Numbered, Place, Seq};
@@ -178,6 +180,9 @@ impl Translation {
 
 /// The turn of an event.
 fn turn_of(data: &str) -> serde_json::Result<String> {
-    let members: given::Members<'_> = wire::json::from_str(data)?;
-    members.needed("turn_id").map_err(|_| serde_json::Error::custom("an event without a turn"))
+    #[derive(Deserialize)]
+    struct OfTurn {
+        turn_id: String,
+    }
+    wire::json::from_str(data).map(|OfTurn { turn_id }| turn_id)
 }

@@ -5,6 +5,7 @@ use futures::future::LocalBoxFuture;
 use gloo_timers::future::TimeoutFuture;
 
 use engine::ports::Clock;
+use wire::pace::Pause;
 
 /// The longest `setTimeout`, in milliseconds: its argument is a signed 32-bit integer.
 const LONGEST_MS: u32 = i32::MAX as u32;
@@ -22,4 +23,12 @@ impl Clock for JsClock {
         // Made at the first poll, so that a sleep without an await sets no timer. Dropping it clears the timer.
         async move { TimeoutFuture::new(ms).await }.boxed_local()
     }
+}
+
+/// Lets the other requests of the isolate run.
+pub fn pause() -> Pause {
+    Box::pin(async {
+        TimeoutFuture::new(0).await;
+        Ok(())
+    })
 }

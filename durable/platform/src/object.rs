@@ -7,10 +7,12 @@ use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use engine::journal::Answer;
+use wire::pace::Pace;
 use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, ThreadEnvelope};
 
 use super::admission::Manner;
 use super::chat::Ask;
+use super::clock::pause;
 use super::deletion::DeletedBy;
 use super::respond::problem_response;
 use super::thread::Thread;
@@ -45,7 +47,7 @@ impl DurableObject for ThreadObject {
             worker::console_error!("bringing the tables up to date: {error}");
             return problem_response(&error);
         }
-        let answer = match ThreadEnvelope::read(&body) {
+        let answer = match ThreadEnvelope::read(&body, &Pace::new(&pause)).await {
             Ok(envelope) => answer(&self.thread, envelope).await,
             Err(error) => Err(error),
         };

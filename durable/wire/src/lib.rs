@@ -1,9 +1,10 @@
 //! The types that all crates share: the wire types of clients, messages without a provider, ids, server-sent events,
-//! HTTP as a port, signed tokens, redaction. This crate knows neither turns nor providers nor the platform.
+//! HTTP as a port, signed tokens, redaction, the pace of long work. This crate knows neither turns nor providers nor the platform.
 
 pub mod http;
 pub mod json;
 pub mod model;
+pub mod pace;
 pub mod protocol;
 pub mod redact;
 pub mod signing;

@@ -9,6 +9,8 @@ use super::{
     receipt,
 };
 use crate::account::kinds::{self, Rows};
+use crate::auth::seen::FRESH_MS;
+use crate::body::{BODY_MS, WORK_MS};
 use crate::job::testing::{self, Data, STARTED_AT, assert_faults, assert_limits, assert_waits};
 use crate::job::{Job, LEASE_MS};
 
@@ -137,6 +139,13 @@ fn a_job_deletes_everything_of_its_user_in_two_sweeps() {
 #[test]
 fn a_job_that_fails_or_is_killed_at_any_call_ends_in_the_same_state() {
     assert_faults::<Users>(40);
+}
+
+// Issue 42, H2: the longest way of a credential that was verified just before the job began to its last write. Ten seconds
+// are those of a turn's end.
+#[test]
+fn the_second_sweep_begins_when_nobody_can_write_any_more() {
+    const { assert!(FRESH_MS + BODY_MS + WORK_MS + 10_000 <= SETTLE_MS) };
 }
 
 #[test]

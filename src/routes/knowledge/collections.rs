@@ -1,7 +1,7 @@
 //! Collections of documents. A user searches them, and lets turns search them.
 
 use bindings::d1::text;
-use features::knowledge::chunks::{Chunk, chunks};
+use features::knowledge::chunks::{Chunk, chunks, rows};
 use features::knowledge::statements::{COLLECTION_THERE, DOCUMENT_THERE};
 use features::knowledge::store::collections::{
     D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
@@ -10,21 +10,23 @@ use features::knowledge::store::conversion::{Unread, markdown_of_pdf, reads_pdfs
 use features::knowledge::{Collections, KnowledgeError};
 use features::reader::markdown;
 use platform::quota::Stored;
+use wire::pace::Pace;
 use wire::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
     PassageList,
 };
 
 use crate::audit::store::Where;
-use crate::body::{DocumentType, MAX_BODY_BYTES};
+use crate::body::{DocumentType, HeldBody, MAX_BODY_BYTES};
 use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
-use crate::routes::audit;
 use crate::routes::uploads::{self, Upload};
+use crate::routes::{audit, pauses};
+use worker::Date;
 
 /// The most passages that a search answers with.
 const MAX_RESULTS: u32 = 20;
@@ -88,7 +90,8 @@ pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Answer, F
 }
 
 /// `POST …/documents?name=`: the body is the document.
-pub async fn add(call: &Call, owner: &Owner, id: &str, body: Vec<u8>) -> Result<Answer, Failure> {
+pub async fn add(call: &Call, owner: &Owner, id: &str, body: HeldBody) -> Result<Answer, Failure> {
+    let (body, _permit) = body.into_parts();
     let media_type = DocumentType::of(call.header("content-type").as_deref())?;
     let name = query::name(call.query())?;
     let collection = existing(call, owner, id).await?;
@@ -127,7 +130,11 @@ async fn add_sent(
     (upload, used): (&Upload, &mut Stored),
 ) -> Result<Answer, Failure> {
     let (bytes, stored) = (body.len() as u64, Stored::from_bytes(body.len() as u64));
-    let pieces = pieces(call, media_type, body).await?;
+    let sent = sent_text(call, media_type, body).await?;
+    let pauses = pauses(Date::now().as_millis());
+    let pace = Pace::new(&pauses);
+    let pieces = pieces(&sent, media_type, &pace).await?;
+    let rows = rows(&pieces, &pace).await?;
     let document = Document {
         id: new_id(call.now)?,
         name,
@@ -142,14 +149,14 @@ async fn add_sent(
         upload.reserve(call, Stored { embeddings, ..stored }).await?;
         used.embeddings = embeddings;
     }
-    let new = NewDocument { document: &document, collection_id, chunks: &pieces };
+    let new = NewDocument { document: &document, collection_id, chunks: &pieces, rows: &rows };
     collections.add(&new).await.map_err(unreachable)?.map_err(refused)?;
     used.bytes = stored.bytes;
     Ok(Reply::json(201, &document).into())
 }
 
-/// Cuts a document into pieces. A document without text is refused.
-async fn pieces(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<Vec<Chunk>, Failure> {
+/// The text of a document.
+async fn sent_text(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<String, Failure> {
     let text = match media_type {
         DocumentType::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
         DocumentType::Plain | DocumentType::Markdown | DocumentType::Html => String::from_utf8(body)
@@ -159,10 +166,15 @@ async fn pieces(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<
         let detail = format!("the document has more than {MAX_BODY_BYTES} bytes of text");
         return Err(ApiError::new(ErrorCode::BodyTooLarge, detail).into());
     }
+    Ok(text)
+}
+
+/// Cuts a document into pieces. A document without text is refused.
+async fn pieces(text: &str, media_type: DocumentType, pace: &Pace<'_>) -> Result<Vec<Chunk>, Failure> {
     let pieces = match media_type {
-        DocumentType::Plain => chunks(&text, false),
-        DocumentType::Markdown | DocumentType::Pdf => chunks(&text, true),
-        DocumentType::Html => chunks(&markdown(&text), true),
+        DocumentType::Plain => chunks(text, false, pace).await?,
+        DocumentType::Markdown | DocumentType::Pdf => chunks(text, true, pace).await?,
+        DocumentType::Html => chunks(&markdown(text, pace).await?, true, pace).await?,
     };
     match pieces.is_empty() {
         true => Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into()),

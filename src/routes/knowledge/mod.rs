@@ -5,12 +5,13 @@ mod memories;
 
 use wire::protocol::Owner;
 
+use crate::body::HeldBody;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::router::KnowledgeRoute as Route;
 
 /// Does what a route of memories or collections is for.
-pub async fn answer(call: &Call, owner: Owner, route: Route<'_>, body: Vec<u8>) -> Result<Answer, Failure> {
+pub async fn answer(call: &Call, owner: Owner, route: Route<'_>, body: HeldBody) -> Result<Answer, Failure> {
     let owner = &owner;
     match route {
         Route::Memories => memories::list(call, owner).await,

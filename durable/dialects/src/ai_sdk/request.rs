@@ -1,17 +1,24 @@
 //! The body of the client's request. It has the whole chat, of which only the end counts: the newest user message, or the
 //! answers in the newest message of the assistant. The rest is read for a new thread alone.
 
+use std::str::from_utf8;
+
 use serde_json::Value;
-use serde_json::value::RawValue;
 use uuid::Uuid;
 
 use crate::given::{
-    Back, DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, Words, bounded, history, named, text, unanswered,
+    DEFAULT_MODEL, Earlier, MAX_ANSWERS, MAX_IMPORTED, Part, Words, bounded, history, named, text, too_long,
+    unanswered,
+};
+use crate::pieces::{
+    Back, MAX_MESSAGES, MAX_PIECE, Members, Newest, Piece, REQUIRED, not_json, too_much, within,
 };
 use crate::template::Hole::{Json, Text};
 use crate::template::fill;
+use wire::pace::Pace;
 use wire::protocol::{
-    ApiError, ChatRequest, Content, ContentPart, DataUrl, Decision, GivenAnswer, IfRunning, Seq, read_body,
+    ApiError, ChatRequest, Content, ContentPart, DataUrl, Decision, ErrorCode, GivenAnswer, IfRunning, Seq,
+    read_body,
 };
 
 /// The longest id of a chat, in bytes: it stands in addresses.
@@ -32,6 +39,7 @@ const OPTIONS: [(&str, &str); 9] = [
 /// The members of a body, and those that decide what is wanted.
 struct Body<'a> {
     members: Members<'a>,
+    pace: &'a Pace<'a>,
     /// Whether the newest message shall be answered anew.
     anew: bool,
     /// The message to answer anew, or to replace.
@@ -41,8 +49,8 @@ struct Body<'a> {
 struct Message<'a> {
     id: String,
     role: Author,
-    parts: &'a RawValue,
-    metadata: Option<&'a RawValue>,
+    parts: Piece<'a>,
+    metadata: Option<Piece<'a>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,14 +84,13 @@ pub enum Wants {
 
 impl Sent {
     /// Reads and checks a body. The error names the first offending member.
-    pub fn parse(body: &[u8]) -> Result<Sent, ApiError> {
-        let members: Members<'_> = read_body(body)?;
-        members.check("messages")?;
+    pub async fn parse<'a>(body: &'a [u8], pace: &'a Pace<'a>) -> Result<Sent, ApiError> {
+        let members = Members::divide(body, "messages", pace).await?;
         let chat_id = members.needed("id")?;
         if chat_id.is_empty() || chat_id.len() > MAX_CHAT_ID {
             return Err(ApiError::field("id", format!("an id has 1 to {MAX_CHAT_ID} bytes")));
         }
-        let anew = match (members.text("trigger")?.as_deref(), members.0.get("trigger")) {
+        let anew = match (members.text("trigger")?.as_deref(), members.pieces.get("trigger")) {
             (None, None) | (Some("submit-message"), _) => false,
             (Some("regenerate-message"), _) => true,
             _ => {
@@ -91,30 +98,18 @@ impl Sent {
             }
         };
         let message_id = members.text("messageId")?;
-        Ok(Sent { chat_id, wants: Body { members, anew, message_id }.wants()? })
+        Ok(Sent { chat_id, wants: Body { members, pace, anew, message_id }.wants().await? })
     }
 }
 
 impl Body<'_> {
-    fn wants(&self) -> Result<Wants, ApiError> {
-        let messages: Newest<'_> = self.members.list("messages")?;
-        let mut end = messages.back();
-        let Some((index, newest)) = said(&mut end)? else {
+    async fn wants(&self) -> Result<Wants, ApiError> {
+        let messages = self.members.list("messages", self.pace).await?;
+        let mut end = Said { messages: messages.back(), pace: self.pace };
+        let Some((index, newest)) = end.next().await? else {
             return Err(ApiError::field("messages", "expected at least one message of the user"));
         };
-        let mut before = end.clone();
-        let mut between = Vec::new();
-        let answer = loop {
-            match said(&mut before)? {
-                Some((_, message)) if message.role != Author::Assistant => {
-                    let words = words(&message);
-                    if !words.trim().is_empty() {
-                        between.push(words);
-                    }
-                }
-                answer => break answer.map(|(_, answer)| answer),
-            }
-        };
+        let (between, answer) = end.clone().after_the_answer().await?;
         let anew = self.anew;
         let is_named = |message: &Message<'_>| self.message_id.as_ref() == Some(&message.id);
         let answered = match (newest.role, &answer) {
@@ -128,36 +123,44 @@ impl Body<'_> {
                 let detail = "the newest message of a request for another answer is the user's";
                 return Err(ApiError::field("messages", detail));
             }
-            return answers(answered, index);
+            return answers(answered, index, self.pace).await;
         }
+        let content = content(&newest, index, self.pace).await?;
         let is_version = anew || is_named(&newest);
         let follows = is_version.then(|| place(answer.as_ref()));
-        let same = (!is_version).then(|| (newest.id.clone(), newest.parts.get().to_owned()));
-        let mut earlier =
-            || Ok(said(&mut end)?.map(|(_, message)| (message.role == Author::User, words(&message))));
-        let mut history = history(&mut earlier)?;
+        let same = match is_version {
+            true => None,
+            false => {
+                Some((newest.id.clone(), from_utf8(newest.parts.json).map_err(|_| not_json())?.to_owned()))
+            }
+        };
+        let mut history = history(&mut end).await?;
         // An answer of ours may have no words. Then the question before it still has its turn.
         if follows.is_some_and(|answer| answer != Uuid::max()) {
             unanswered(&mut history);
-            between.reverse();
             if !between.is_empty() {
                 history.push(between.join("\n\n"));
             }
         }
-        let request = Box::new(self.request(content(&newest, index)?, index)?);
+        let request = Box::new(self.request(content, (index, newest.parts.units())).await?);
         Ok(Wants::Turn { request, same, follows, history })
     }
 
     /// The request, whose options are read as those of the service's own route.
-    fn request(&self, content: Content, index: usize) -> Result<ChatRequest, ApiError> {
+    async fn request(
+        &self,
+        content: Content,
+        (index, units): (usize, usize),
+    ) -> Result<ChatRequest, ApiError> {
         let mut options = Vec::new();
         for (name, ours) in OPTIONS {
-            if let Some(option) = self.members.0.get(name) {
+            if let Some(option) = self.members.pieces.get(name) {
                 options.push(if options.is_empty() { b'{' } else { b',' });
-                fill("$:$", &[Text(ours), Json(option.get().as_bytes())], &mut options);
+                fill("$:$", &[Text(ours), Json(option.json)], &mut options);
             }
         }
         options.extend_from_slice(if options.is_empty() { b"{}" } else { b"}" });
+        self.pace.before(self.members.rest).await?;
         let read: Result<ChatRequest, ApiError> = read_body(&options);
         let mut request = read.map_err(|error| error.renamed("client_tools", "tools"))?;
         for (at, tool) in request.client_tools.iter_mut().flatten().enumerate() {
@@ -167,6 +170,8 @@ impl Body<'_> {
         // The client closes its connection where a person wants to stop, or has gone on.
         request.if_running = Some(IfRunning::Supersede);
         request.model = request.model.filter(|model| model != DEFAULT_MODEL);
+        // The check decodes the files.
+        self.pace.before(units).await?;
         let parts = format!("messages[{index}].parts");
         request.checked().map_err(|error| error.renamed("content", &parts))
     }
@@ -178,61 +183,129 @@ fn place(answer: Option<&Message<'_>>) -> Uuid {
     answer.map_or(Uuid::nil(), |answer| Uuid::try_parse(&answer.id).unwrap_or(Uuid::max()))
 }
 
-/// The next message that the user or the assistant said. The service has its own instructions.
-fn said<'a>(messages: &mut Back<'_, 'a>) -> Result<Option<(usize, Message<'a>)>, ApiError> {
-    for next in messages {
-        let (index, message) = message(next)?;
-        if message.role != Author::System {
-            return Ok(Some((index, message)));
-        }
-    }
-    Ok(None)
+/// The messages that the user or the assistant said, from the end. The service has its own instructions.
+#[derive(Clone)]
+struct Said<'l, 'a> {
+    messages: Back<'l, 'a>,
+    pace: &'l Pace<'l>,
 }
 
-/// Reads a message of the list.
-fn message<'a>((index, raw): (usize, &'a RawValue)) -> Result<(usize, Message<'a>), ApiError> {
-    let refused = |error: ApiError| {
-        let member = error.field.as_ref().map_or_else(String::new, |field| format!(".{field}"));
-        error.about(format!("messages[{index}]{member}"))
-    };
-    let read = |raw: &'a RawValue| {
-        let members: Members<'_> = read_body(raw.get().as_bytes())?;
-        members.check("")?;
-        let role = match members.needed("role")?.as_str() {
-            "system" => Author::System,
-            "user" => Author::User,
-            "assistant" => Author::Assistant,
-            _ => return Err(ApiError::field("role", "expected `system`, `user` or `assistant`")),
+impl<'a> Said<'_, 'a> {
+    async fn next(&mut self) -> Result<Option<(usize, Message<'a>)>, ApiError> {
+        for (index, piece) in self.messages.by_ref() {
+            let read = message(piece, self.pace).await;
+            let message = read.map_err(|error| within(&format!("messages[{index}]"), error))?;
+            if message.role != Author::System {
+                return Ok(Some((index, message)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest answer, and the texts of the user after it.
+    async fn after_the_answer(mut self) -> Result<(Vec<String>, Option<Message<'a>>), ApiError> {
+        let (mut between, mut chars) = (Vec::new(), 0);
+        let answer = loop {
+            match self.next().await? {
+                // A thread refuses more characters than are imported.
+                Some((_, message)) if message.role != Author::Assistant && chars > MAX_IMPORTED => {}
+                Some((_, message)) if message.role != Author::Assistant => {
+                    let words = words(&message, self.pace).await?;
+                    chars += words.chars().count();
+                    if !words.trim().is_empty() {
+                        between.push(words);
+                    }
+                }
+                answer => break answer.map(|(_, answer)| answer),
+            }
         };
-        let missing = || ApiError::field("parts", "this member is required");
-        let parts = *members.0.get("parts").ok_or_else(missing)?;
-        let (id, metadata) = (members.needed("id")?, members.0.get("metadata"));
-        Ok(Message { id, role, parts, metadata: metadata.copied() })
+        between.reverse();
+        Ok((between, answer))
+    }
+}
+
+impl Earlier for Said<'_, '_> {
+    async fn earlier(&mut self) -> Result<Option<(bool, String)>, ApiError> {
+        let Some((_, message)) = self.next().await? else { return Ok(None) };
+        Ok(Some((message.role == Author::User, words(&message, self.pace).await?)))
+    }
+}
+
+/// Reads a message, all but its parts.
+async fn message<'a>(piece: Piece<'a>, pace: &Pace<'_>) -> Result<Message<'a>, ApiError> {
+    let members = Members::divide(piece.json, "parts", pace).await?;
+    let role = match members.needed("role")?.as_str() {
+        "system" => Author::System,
+        "user" => Author::User,
+        "assistant" => Author::Assistant,
+        _ => return Err(ApiError::field("role", "expected `system`, `user` or `assistant`")),
     };
-    read(raw).map(|message| (index, message)).map_err(refused)
+    let parts = *members.pieces.get("parts").ok_or_else(|| ApiError::field("parts", REQUIRED))?;
+    let (id, metadata) = (members.needed("id")?, members.pieces.get("metadata").copied());
+    Ok(Message { id, role, parts, metadata })
 }
 
 /// The texts of an earlier message. Parts of another form have none.
-fn words(message: &Message<'_>) -> String {
-    let parts: Vec<Part> = wire::json::from_str(message.parts.get()).unwrap_or_default();
+async fn words(message: &Message<'_>, pace: &Pace<'_>) -> Result<String, ApiError> {
     let mut words = Words::default();
-    for part in parts.iter().filter(|part| text(part, "type") == Some("text")) {
-        words.add(text(part, "text"));
+    let parts = match Newest::divide(message.parts.json, pace).await {
+        Ok(parts) => parts,
+        Err(error) if error.code == ErrorCode::Overloaded => return Err(error),
+        Err(_) => return Ok(words.0),
+    };
+    for (_, piece) in parts.iter() {
+        if piece.is_too_much() {
+            return Ok(too_long());
+        }
+        let part: Part = piece.read(pace).await?.unwrap_or_default();
+        if text(&part, "type") == Some("text") {
+            words.add(text(&part, "text"));
+        }
+        // A character has at most four bytes.
+        if words.0.len() > 4 * MAX_IMPORTED {
+            return Ok(too_long());
+        }
     }
-    words.0
+    Ok(words.0)
 }
 
 /// The parts of a message.
-fn parts(message: &Message<'_>, index: usize) -> Result<Vec<Part>, ApiError> {
-    wire::json::from_str(message.parts.get()).map_err(|_| {
-        ApiError::field(format!("messages[{index}].parts"), "expected an array of parts of the AI SDK")
-    })
+struct Parts<'a> {
+    newest: Newest<'a>,
+    /// The member that has them.
+    at: String,
+}
+
+impl<'a> Parts<'a> {
+    async fn of(message: &Message<'a>, index: usize, pace: &Pace<'_>) -> Result<Self, ApiError> {
+        let at = format!("messages[{index}].parts");
+        let form = |error: ApiError| match error.code {
+            ErrorCode::InvalidRequest => ApiError::field(&at, "expected an array of parts of the AI SDK"),
+            _ => within(&at, error),
+        };
+        let newest = Newest::divide(message.parts.json, pace).await.map_err(form)?;
+        Ok(Parts { newest, at })
+    }
+
+    async fn read(&self, piece: Piece<'a>, pace: &Pace<'_>) -> Result<Part, ApiError> {
+        if piece.is_too_much() {
+            return Err(ApiError::field(&self.at, too_much("a part")));
+        }
+        let form = |_| ApiError::field(&self.at, "expected an array of parts of the AI SDK");
+        piece.read(pace).await?.map_err(form)
+    }
 }
 
 /// The content of a user's message: its texts and files.
-fn content(message: &Message<'_>, index: usize) -> Result<Content, ApiError> {
+async fn content(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result<Content, ApiError> {
+    let parts = Parts::of(message, index, pace).await?;
+    if parts.newest.count > MAX_MESSAGES || message.parts.json.len() > MAX_PIECE {
+        let detail = format!("a message has at most {MAX_MESSAGES} parts and {MAX_PIECE} bytes");
+        return Err(ApiError::field(parts.at, detail));
+    }
     let mut content = Vec::new();
-    for (at, part) in parts(message, index)?.iter().enumerate() {
+    for (at, piece) in parts.newest.iter() {
+        let part = &parts.read(piece, pace).await?;
         let refused = |member: &str, detail: &str| {
             ApiError::field(format!("messages[{index}].parts[{at}].{member}"), detail)
         };
@@ -254,7 +327,7 @@ fn content(message: &Message<'_>, index: usize) -> Result<Content, ApiError> {
                 });
             }
             Some(_) => {} // Data parts are the page's own.
-            None => return Err(refused("type", "this member is required")),
+            None => return Err(refused("type", REQUIRED)),
         }
     }
     Ok(match content.as_slice() {
@@ -265,19 +338,24 @@ fn content(message: &Message<'_>, index: usize) -> Result<Content, ApiError> {
 
 /// The answers in a message of the assistant: decisions on calls, and results of the client's own tools. Those that were
 /// given before are among them, because a client sends all parts again; the thread knows which calls still wait.
-fn answers(message: &Message<'_>, index: usize) -> Result<Wants, ApiError> {
-    let parts = parts(message, index)?;
-    let mut answers = Vec::new();
-    for part in &parts {
-        let read = answer(part);
-        answers.extend(read.map_err(|why| ApiError::field(format!("messages[{index}].parts"), why))?);
+async fn answers(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result<Wants, ApiError> {
+    let parts = Parts::of(message, index, pace).await?;
+    let (mut answers, mut bytes) = (Vec::new(), 0);
+    for (_, piece) in parts.newest.back() {
+        let part = parts.read(piece, pace).await?;
+        let Some(answer) = answer(&part).map_err(|why| ApiError::field(&parts.at, why))? else { continue };
+        bytes += piece.json.len();
+        if !answers.is_empty() && (bytes > MAX_PIECE || answers.len() == MAX_ANSWERS) {
+            break;
+        }
+        answers.push(answer);
     }
     if answers.is_empty() {
         let detail = "the newest message is the assistant's, and has no answer to a call";
         return Err(ApiError::field("messages", detail));
     }
-    answers.drain(..answers.len().saturating_sub(MAX_ANSWERS));
-    let metadata = message.metadata.and_then(|metadata| wire::json::from_str::<Part>(metadata.get()).ok());
+    answers.reverse();
+    let metadata = message.metadata.and_then(|metadata| wire::json::from_slice::<Part>(metadata.json).ok());
     let read = metadata.and_then(|metadata| {
         Some((text(&metadata, "turnId")?.to_owned(), metadata.get("seq").and_then(Value::as_u64)?))
     });

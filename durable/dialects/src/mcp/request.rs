@@ -12,7 +12,7 @@ use crate::by_id::ById;
 use crate::given::{MAX_ANSWERS, Part, at, text};
 use crate::template::Hole::{Json, Text};
 use crate::template::filled;
-use wire::protocol::{Decision, GivenAnswer, MAX_FORM_CONTENT};
+use wire::protocol::{Decision, ErrorCode, GivenAnswer, MAX_FORM_CONTENT, MAX_JSON_VALUES, check_size};
 
 /// The longest id of a request or token of its progress, in bytes: the thread's object gets both with the turn.
 pub const MAX_ID: usize = 1_024;
@@ -98,6 +98,12 @@ impl Request {
 /// Reads a message. `header` gives the value of a header.
 pub fn read(body: &[u8], header: impl Fn(&str) -> Option<String>) -> Result<Message, Refusal> {
     let refused = |id: &str, code, message: &str| refusal(id, code, message, b"");
+    // No tree is built of too many values.
+    if let Err(why) = check_size(body, MAX_JSON_VALUES)
+        && why.code == ErrorCode::InvalidRequest
+    {
+        return Err(refused(NO_ID, INVALID_REQUEST, &why.detail));
+    }
     let Ok(body) = wire::json::from_slice::<Value>(body) else {
         return Err(refused(NO_ID, PARSE, "the body is not valid JSON"));
     };

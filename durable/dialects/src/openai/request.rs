@@ -4,13 +4,13 @@
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, answer, content, kind, said};
-use crate::given::{
-    DEFAULT_MODEL, MAX_ANSWERS, Members, Newest, Part, at, history, is_wide, named, too_wide,
-};
+use crate::given::{DEFAULT_MODEL, Earlier, MAX_ANSWERS, Part, at, history, named, too_long};
 use crate::ids::Place;
+use crate::pieces::{Back, MAX_PIECE, Members, Newest, Piece, too_much};
+use wire::pace::Pace;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
-    OpenAiApi, read_body,
+    OpenAiApi,
 };
 
 /// The most members that an answer names as ignored, and the longest name.
@@ -70,6 +70,7 @@ pub enum Wants {
 /// The members of a body, not yet read.
 struct Body<'a> {
     members: Members<'a>,
+    pace: &'a Pace<'a>,
     api: OpenAiApi,
 }
 
@@ -97,7 +98,7 @@ impl Body<'_> {
     /// Refuses what an agent cannot do, and the client would miss.
     fn check(&self) -> Result<(), ApiError> {
         for (name, taken, detail) in TAKEN {
-            let given = self.members.0.get(name).map_or("null", |raw| raw.get());
+            let given = self.members.pieces.get(name).map_or("null", |piece| piece.text());
             if given != "null" && !taken.contains(&given) {
                 return Err(ApiError::field(*name, *detail));
             }
@@ -125,8 +126,8 @@ impl Body<'_> {
             name.len() <= longest && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         };
         let mut ignored = Vec::new();
-        for (name, raw) in self.members.0.iter() {
-            let given = raw.get();
+        for (name, piece) in self.members.pieces.iter() {
+            let given = piece.text();
             let counts = given == "null" || KNOWN.contains(&name) || ANYWAY.contains(&(name, given));
             if !counts && is_plain(name) && ignored.len() < most {
                 ignored.push(name.to_owned());
@@ -171,30 +172,36 @@ impl Body<'_> {
         Ok(read)
     }
 
-    /// The member that has the conversation.
-    fn conversation(&self) -> &'static str {
-        match self.api {
-            OpenAiApi::ChatCompletions => "messages",
-            OpenAiApi::Responses => "input",
+    /// The conversation, message by message, and the member that has it.
+    async fn list(&self) -> Result<(&'static str, Newest<'_>, Option<String>), ApiError> {
+        let name = conversation(self.api);
+        let text = self.members.pieces.get(name).filter(|piece| piece.json.starts_with(b"\""));
+        match (self.api, text) {
+            (OpenAiApi::Responses, Some(text)) if text.is_too_much() => {
+                Err(ApiError::field(name, too_much("a text")))
+            }
+            (OpenAiApi::Responses, Some(text)) => {
+                self.pace.before(text.units()).await?;
+                Ok((name, Newest::default(), self.members.text(name)?))
+            }
+            _ => Ok((name, self.members.list(name, self.pace).await?, None)),
         }
     }
+}
 
-    /// The conversation, message by message, and the member that has it.
-    fn list(&self) -> Result<(&'static str, Newest<'_>, Option<String>), ApiError> {
-        let name = self.conversation();
-        let is_text = self.members.0.get(name).is_some_and(|raw| raw.get().starts_with('"'));
-        match self.api == OpenAiApi::Responses && is_text {
-            true => Ok((name, Newest::default(), self.members.text(name)?)),
-            false => Ok((name, self.members.list(name)?, None)),
-        }
+/// The member that has the conversation.
+fn conversation(api: OpenAiApi) -> &'static str {
+    match api {
+        OpenAiApi::ChatCompletions => "messages",
+        OpenAiApi::Responses => "input",
     }
 }
 
 impl Sent {
     /// Reads and checks a body. The error names the first offending member.
-    pub fn parse(body: &[u8], api: OpenAiApi) -> Result<Sent, ApiError> {
-        let body = Body { members: read_body(body)?, api };
-        body.members.check(body.conversation())?;
+    pub async fn parse<'a>(body: &'a [u8], api: OpenAiApi, pace: &'a Pace<'a>) -> Result<Sent, ApiError> {
+        let body = Body { members: Members::divide(body, conversation(api), pace).await?, pace, api };
+        pace.before(body.members.rest).await?;
         body.check()?;
         let thread = at(&body.object("metadata")?, "thread_id").as_str().map(str::to_owned);
         if thread.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_THREAD) {
@@ -210,7 +217,7 @@ impl Sent {
         let usage = *at(&body.object("stream_options")?, "include_usage") == true;
         let mut how = OpenAi { api, form, usage, background, segment: 0, after: None };
         let mut ignored = body.ignored();
-        let (wants, has_instructions) = body.wants()?;
+        let (wants, has_instructions) = body.wants().await?;
         if has_instructions {
             ignored.push("system".to_owned());
         }
@@ -221,34 +228,84 @@ impl Sent {
     }
 }
 
+/// The messages of a conversation from its end.
+struct Messages<'l, 'a> {
+    /// The member that has them.
+    name: &'static str,
+    back: Back<'l, 'a>,
+    pace: &'l Pace<'l>,
+    has_instructions: bool,
+}
+
+impl<'a> Messages<'_, 'a> {
+    /// The next message, and its place; not read where it is too much for one go.
+    async fn next(&mut self) -> Result<Option<(String, Piece<'a>, Option<Part>)>, ApiError> {
+        let Some((at, piece)) = self.back.next() else { return Ok(None) };
+        let at = format!("{}[{at}]", self.name);
+        if piece.is_too_much() {
+            return Ok(Some((at, piece, None)));
+        }
+        let read = piece.read(self.pace).await?;
+        let part: Part = read.map_err(|_| ApiError::field(&at, "expected an object"))?;
+        self.has_instructions |= matches!(kind(&part), Kind::System);
+        Ok(Some((at, piece, Some(part))))
+    }
+}
+
+impl Earlier for Messages<'_, '_> {
+    async fn earlier(&mut self) -> Result<Option<(bool, String)>, ApiError> {
+        while let Some((_, piece, part)) = self.next().await? {
+            match part {
+                Some(part) => {
+                    if let Some(said) = said(&part) {
+                        return Ok(Some(said));
+                    }
+                }
+                None => {
+                    let members = Members::divide(piece.json, "content", self.pace).await;
+                    let is_user = match members {
+                        Err(error) if error.code == ErrorCode::Overloaded => return Err(error),
+                        Err(_) => false,
+                        Ok(members) => members.get("role").is_some_and(|role| role == "user"),
+                    };
+                    return Ok(Some((is_user, too_long())));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
 impl Body<'_> {
     /// The wish at the end of the conversation, and whether it has instructions.
-    fn wants(&self) -> Result<(Wants, bool), ApiError> {
-        let (name, list, only) = self.list()?;
+    async fn wants(&self) -> Result<(Wants, bool), ApiError> {
+        let (name, list, only) = self.list().await?;
         if let Some(only) = only {
-            return Ok((self.turn(Content::Text(only), name, Vec::new())?, false));
+            let units = self.members.pieces.get(name).map_or(0, Piece::units);
+            return Ok((self.turn(Content::Text(only), (name, units), Vec::new()).await?, false));
         }
-        let mut end = list.back();
-        let mut next = || -> Result<Option<(usize, Part)>, ApiError> {
-            let Some((at, raw)) = end.next() else { return Ok(None) };
-            let refused = |detail: &str| ApiError::field(format!("{name}[{at}]"), detail);
-            if is_wide(raw.get()) {
-                return Err(refused(&too_wide()));
-            }
-            let part = wire::json::from_str(raw.get());
-            Ok(Some((at, part.map_err(|_| refused("expected an object"))?)))
-        };
-        let (mut answers, mut place) = (Vec::new(), None::<Place>);
         // Instructions mostly stand first, where the answers of a client are not read.
-        let first = list.back().last().filter(|(_, raw)| !is_wide(raw.get()));
-        let first = first.and_then(|(_, raw)| wire::json::from_str(raw.get()).ok());
-        let mut has_instructions = first.is_some_and(|part| matches!(kind(&part), Kind::System));
+        let first = list.back().last().filter(|(_, piece)| !piece.is_too_much());
+        let first: Option<Part> = match first {
+            Some((_, piece)) => piece.read(self.pace).await?.ok(),
+            None => None,
+        };
+        let has_instructions = first.is_some_and(|part| matches!(kind(&part), Kind::System));
+        let mut messages = Messages { name, back: list.back(), pace: self.pace, has_instructions };
+        let (mut answers, mut bytes, mut place) = (Vec::new(), 0, None::<Place>);
         let question = loop {
-            let Some((at, part)) = next()? else { break None };
-            let refused = |detail: &str| ApiError::field(format!("{name}[{at}]"), detail);
+            let Some((at, piece, part)) = messages.next().await? else { break None };
+            let refused = |detail: &str| ApiError::field(&at, detail);
+            let Some(part) = part else {
+                if answers.is_empty() {
+                    return Err(refused(&too_much("a message")));
+                }
+                break None;
+            };
+            bytes += piece.json.len();
             match kind(&part) {
-                Kind::System => has_instructions = true,
-                Kind::Answer if answers.len() < MAX_ANSWERS => {
+                Kind::System => {}
+                Kind::Answer if answers.len() < MAX_ANSWERS && bytes <= MAX_PIECE => {
                     let (of, answer) = answer(&part).map_err(|why| refused(&why))?;
                     let of = of.ok_or_else(not_waiting)?;
                     let before = place.get_or_insert(of);
@@ -259,7 +316,8 @@ impl Body<'_> {
                     answers.push(answer);
                 }
                 Kind::User if answers.is_empty() => {
-                    break Some((at, content(&part, &format!("{name}[{at}]"))?));
+                    let content = content(&part, &at)?;
+                    break Some((at, piece.units(), content));
                 }
                 _ if !answers.is_empty() => break None,
                 _ => return Err(refused("the last message must be the user's, or answer a call")),
@@ -267,24 +325,21 @@ impl Body<'_> {
         };
         if let Some(place) = place {
             answers.reverse();
-            return Ok((Wants::Answers { answers, place }, has_instructions));
+            return Ok((Wants::Answers { answers, place }, messages.has_instructions));
         }
         let missing = || ApiError::field(name, "expected at least one message of the user");
-        let (at, content) = question.ok_or_else(missing)?;
-        let mut earlier = || {
-            while let Some((_, part)) = next()? {
-                has_instructions |= matches!(kind(&part), Kind::System);
-                if let Some(said) = said(&part) {
-                    return Ok(Some(said));
-                }
-            }
-            Ok(None)
-        };
-        let history = history(&mut earlier)?;
-        Ok((self.turn(content, &format!("{name}[{at}]"), history)?, has_instructions))
+        let (at, units, content) = question.ok_or_else(missing)?;
+        let history = history(&mut messages).await?;
+        Ok((self.turn(content, (&at, units), history).await?, messages.has_instructions))
     }
 
-    fn turn(&self, content: Content, at: &str, history: Vec<String>) -> Result<Wants, ApiError> {
+    /// A turn with this message, which has this place and takes so many units of work to read.
+    async fn turn(
+        &self,
+        content: Content,
+        (at, units): (&str, usize),
+        history: Vec<String>,
+    ) -> Result<Wants, ApiError> {
         let request = ChatRequest {
             content,
             if_running: Some(IfRunning::Supersede),
@@ -295,6 +350,8 @@ impl Body<'_> {
             ..ChatRequest::default()
         };
         let content = format!("{at}.content");
+        // The check decodes the files.
+        self.pace.before(units).await?;
         let request = request.checked().map_err(|error| error.renamed("content", &content))?;
         let after = match self.api {
             OpenAiApi::ChatCompletions => None,

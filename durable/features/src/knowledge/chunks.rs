@@ -2,6 +2,12 @@
 //! A chunk has one or more paragraphs of one section, and the headings above them. If a section needs several chunks,
 //! each begins with the end of the one before, so that a sentence keeps its context.
 
+use serde_json::json;
+use wire::pace::Pace;
+use wire::protocol::ApiError;
+
+use super::search;
+
 /// The longest chunk in characters, and how much of it repeats the previous chunk.
 pub const MAX_CHUNK_CHARS: usize = 1_500;
 const OVERLAP_CHARS: usize = 150;
@@ -18,13 +24,41 @@ pub struct Chunk {
     pub text: String,
 }
 
-/// Divides a text into chunks. Reads headings if the text is Markdown.
-pub fn chunks(text: &str, is_markdown: bool) -> Vec<Chunk> {
+/// The units of work of a line, and of each byte of it, to divide it; and of a byte of a chunk to make its row: the row has
+/// each word and its beginning. Measured with 1 MiB of short lines and of short words, which take 40 ms each.
+const LINE: usize = 64;
+const BYTE_DIVIDED: usize = 4;
+const BYTE_IN_ROW: usize = 60;
+
+/// Divides a text into chunks. Reads headings if the text is Markdown. Others may run meanwhile.
+pub async fn chunks(text: &str, is_markdown: bool, pace: &Pace<'_>) -> Result<Vec<Chunk>, ApiError> {
+    pace.before(text.len() * BYTE_DIVIDED).await?;
     let text = plain(text);
+    let chunks = divided_by_lines(&text, is_markdown, pace).await?;
+    match is_markdown && chunks.len() > MAX_SECTIONED {
+        // A document with thousands of nearly empty sections: ignores the sections, so that each chunk is full.
+        true => divided_by_lines(&text, false, pace).await,
+        false => Ok(chunks),
+    }
+}
+
+/// The rows of a document's chunks, as JSON. Others may run meanwhile.
+pub async fn rows(chunks: &[Chunk], pace: &Pace<'_>) -> Result<Vec<String>, ApiError> {
+    let mut rows = Vec::new();
+    for (place, Chunk { heading, text }) in chunks.iter().enumerate() {
+        pace.before(text.len() * BYTE_IN_ROW).await?;
+        let terms = search::indexed(&format!("{heading}\n{text}"));
+        rows.push(json!([place + 1, heading, text, terms]).to_string());
+    }
+    Ok(rows)
+}
+
+async fn divided_by_lines(text: &str, is_markdown: bool, pace: &Pace<'_>) -> Result<Vec<Chunk>, ApiError> {
     let mut pieces = Pieces::default();
     let mut paragraph = String::new();
     let mut in_code = false;
     for line in text.lines() {
+        pace.before(LINE + line.len() * BYTE_DIVIDED).await?;
         let fence = is_markdown && line.trim_start().starts_with("```");
         let heading = (is_markdown && !in_code && !fence).then(|| heading(line)).flatten();
         if let Some((level, title)) = heading {
@@ -40,11 +74,7 @@ pub fn chunks(text: &str, is_markdown: bool) -> Vec<Chunk> {
     }
     pieces.paragraph(&paragraph);
     pieces.close();
-    match is_markdown && pieces.done.len() > MAX_SECTIONED {
-        // A document with thousands of nearly empty sections: ignores the sections, so that each chunk is full.
-        true => chunks(&text, false),
-        false => pieces.done,
-    }
+    Ok(pieces.done)
 }
 
 /// Removes invisible characters: SQLite ends texts at a NUL.
@@ -164,7 +194,38 @@ fn tail(text: &str) -> &str {
 mod tests {
     use proptest::prelude::*;
 
+    use wire::pace::{STRETCH, at_once, no_pause};
+
     use super::*;
+
+    fn chunks(text: &str, is_markdown: bool) -> Vec<Chunk> {
+        at_once(super::chunks(text, is_markdown, &Pace::new(&no_pause))).unwrap().unwrap()
+    }
+
+    // Issue 42, M5: a document of 1 MiB is divided and indexed in stretches.
+    #[test]
+    fn others_run_while_a_document_is_divided() {
+        let mebibyte = 1 << 20;
+        for (text, least) in [
+            ("# a\nb\n", 2 * mebibyte * (LINE + 10) / 3),
+            ("a ", mebibyte * BYTE_IN_ROW),
+            ("漢字", mebibyte * BYTE_IN_ROW),
+        ] {
+            let pauses = std::cell::Cell::new(0);
+            let pause = || {
+                pauses.set(pauses.get() + 1);
+                no_pause()
+            };
+            let pace = Pace::new(&pause);
+            let text = text.repeat(mebibyte / text.len());
+            let made = at_once(super::chunks(&text, true, &pace)).unwrap().unwrap();
+            let rows = at_once(super::rows(&made, &pace)).unwrap().unwrap();
+            assert_eq!(rows.len(), made.len());
+            assert!(pauses.get() >= least / STRETCH, "{} pauses of {}", pauses.get(), least / STRETCH);
+        }
+        let row = at_once(super::rows(&chunks("# A\n\nb c", true), &Pace::new(&no_pause))).unwrap().unwrap();
+        assert_eq!(row, [r#"[1,"A","b c","a b c "]"#]);
+    }
 
     fn told(text: &str) -> Vec<(String, String)> {
         chunks(text, true).into_iter().map(|chunk| (chunk.heading, chunk.text)).collect()

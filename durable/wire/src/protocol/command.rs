@@ -8,6 +8,7 @@ use super::{
     AgentDump, ApiError, ChatRequest, ContinueSession, Decision, Dialect, ErrorCode, GivenAnswer, Hook,
     Owner, Seq, Shown, WorkflowDetail,
 };
+use crate::pace::Pace;
 
 /// An anonymous user, as the quotas see one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +19,10 @@ pub struct Visitor {
 /// After how many seconds a client should repeat a request that met two versions of the service. In a gradual rollout
 /// each request may meet another pair of versions.
 pub const VERSIONS_RETRY_S: u64 = 10;
+
+/// The units of work of a byte in one step of reading a request. Where it has so many values that a step takes long, a few
+/// bytes make a value.
+const STEP: usize = 20;
 
 /// A request to a thread's object: its body, as JSON.
 /// During a rollout the Worker and the object may be of different versions. A new member is an `Option`, or has a
@@ -31,15 +36,19 @@ pub struct ThreadEnvelope {
 
 impl ThreadEnvelope {
     /// Reads a request. It refuses a member that this object does not know, at any depth, because ignoring the member
-    /// would change the request. The client may repeat the request.
-    pub fn read(body: &str) -> Result<ThreadEnvelope, ApiError> {
+    /// would change the request. The client may repeat the request. It reads a request in three steps; others may run between
+    /// those of a long one.
+    pub async fn read(body: &str, pace: &Pace<'_>) -> Result<ThreadEnvelope, ApiError> {
         let differs = |what: String| {
             let detail = format!("a rollout is under way, and this thread's version does not know {what}");
             ApiError::new(ErrorCode::VersionsDiffer, detail).retry_after(VERSIONS_RETRY_S)
         };
         let told = |error: serde_json::Error| differs(format!("the request: {error}"));
+        let step = body.len().saturating_mul(STEP);
         let sent: Value = crate::json::from_str(body).map_err(told)?;
+        pace.before(step).await?;
         let envelope = crate::json::from_str::<ThreadEnvelope>(body).map_err(told)?;
+        pace.before(step).await?;
         match unread(&sent, &serde_json::to_value(&envelope).map_err(told)?) {
             Some(path) => Err(differs(path)),
             None => Ok(envelope),

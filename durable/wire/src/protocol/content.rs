@@ -15,6 +15,8 @@ use super::words::wrong_member;
 /// The longest message, in characters: about a fifth of the history's 128 000 tokens. The text files of a message
 /// count.
 pub const MAX_CONTENT_CHARS: usize = 100_000;
+/// The most parts of a message: a client writes a text in a few, beside the attachments.
+pub const MAX_PARTS: usize = 256;
 /// Images and files of one message.
 pub const MAX_ATTACHMENTS: usize = 8;
 /// The most bytes of all attachments of a message, before base64. Base64 adds a third, and the result must fit into the
@@ -30,7 +32,7 @@ const MAX_NAME_CHARS: usize = 255;
 #[serde(untagged)]
 pub enum Content {
     Text(#[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTENT_CHARS)))] String),
-    Parts(#[cfg_attr(feature = "openapi", schemars(length(min = 1)))] Vec<ContentPart>),
+    Parts(#[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_PARTS)))] Vec<ContentPart>),
 }
 
 // Written by hand, because the error of a derived enum does not name the wrong part of the message.
@@ -181,6 +183,9 @@ impl Content {
 
     /// Refuses content that exceeds a limit or does not match its media type. The error names the offending part.
     pub fn check(&self) -> Result<(), ApiError> {
+        if self.parts().len() > MAX_PARTS {
+            return Err(ApiError::field("content", format!("a message has at most {MAX_PARTS} parts")));
+        }
         let files = self.check_parts()?;
         let words = match self {
             Content::Text(text) => text.chars().count(),

@@ -57,12 +57,14 @@ pub enum ErrorCode {
     UriTooLong,
     HeadersTooLarge,
     UnsupportedMediaType,
+    RequestTimeout,
     TooManyTurns,
     TooManyStreams,
     RateLimited,
     QuotaExceeded,
     Misconfigured,
     IssuerUnavailable,
+    Overloaded,
     TurnOnHold,
     ObjectTooNew,
     VersionsDiffer,
@@ -143,6 +145,7 @@ impl ErrorCode {
             ErrorCode::UnsupportedMediaType => {
                 ("unsupported_media_type", 415, "The media type is not supported")
             }
+            ErrorCode::RequestTimeout => ("request_timeout", 408, "The body took too long"),
             ErrorCode::TooManyTurns => ("too_many_turns", 429, "Too many turns run at the same time"),
             ErrorCode::TooManyStreams => ("too_many_streams", 429, "Too many streams of the thread are open"),
             ErrorCode::RateLimited => ("rate_limited", 429, "Too many requests"),
@@ -151,6 +154,7 @@ impl ErrorCode {
             ErrorCode::IssuerUnavailable => {
                 ("issuer_unavailable", 503, "The token cannot be verified just now")
             }
+            ErrorCode::Overloaded => ("overloaded", 503, "The service has too much to read just now"),
             ErrorCode::TurnOnHold => ("turn_on_hold", 503, "The turn cannot go on at the moment"),
             ErrorCode::ObjectTooNew => {
                 ("object_too_new", 503, "A newer version of the service wrote the thread")

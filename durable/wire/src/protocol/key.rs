@@ -8,6 +8,9 @@ use super::request::{MAX_SEQ, read};
 /// The longest name of a key and the longest user, in characters.
 pub const MAX_KEY_NAME_CHARS: usize = 100;
 
+/// The most scopes that a request may name: there are three.
+pub const MAX_SCOPES: usize = 16;
+
 /// The body of `POST /api/keys`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -19,7 +22,7 @@ pub struct NewKey {
     #[serde(default)]
     #[cfg_attr(
         feature = "openapi",
-        schemars(length(min = 1), inner(regex(pattern = r"^(read|write|admin)$")))
+        schemars(length(min = 1, max = MAX_SCOPES), inner(regex(pattern = r"^(read|write|admin)$")))
     )]
     pub scopes: Option<Vec<String>>,
     /// The user whose threads the key opens. Two keys of one user open the same threads. If absent, the key gets a new
@@ -101,6 +104,9 @@ impl NewKey {
         if new.user.as_deref().is_some_and(|user| user.is_empty() || !short_line(user) || !plain(user)) {
             let detail = format!("expected 1 to {MAX_KEY_NAME_CHARS} letters, digits and any of -_.@+");
             return Err(ApiError::field("user", detail));
+        }
+        if new.scopes.as_ref().is_some_and(|scopes| scopes.len() > MAX_SCOPES) {
+            return Err(ApiError::field("scopes", format!("expected at most {MAX_SCOPES} scopes")));
         }
         match new.expires_at {
             Some(at) if at <= now => Err(ApiError::field("expires_at", "this time has passed")),

@@ -38,7 +38,7 @@ pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
 pub use command::{ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};
 pub use content::{
-    Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, Medium,
+    Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, MAX_PARTS, Medium,
 };
 pub use cost::{CostSummary, ModelCost};
 pub use dialect::{AnswerForm, Dialect, GivenAnswer, McpGives, McpReply, OpenAi, OpenAiApi};
@@ -61,8 +61,8 @@ pub use instructions::{
     Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions, TreeInstructions,
 };
 pub use key::{
-    KeyList, KeySummary, MAX_KEY_NAME_CHARS, MintedKey, NewKey, SessionList, SessionSummary, SignIn,
-    SignInWay, StartSignIn, StartedSignIn,
+    KeyList, KeySummary, MAX_KEY_NAME_CHARS, MAX_SCOPES, MintedKey, NewKey, SessionList, SessionSummary,
+    SignIn, SignInWay, StartSignIn, StartedSignIn,
 };
 #[cfg(feature = "openapi")]
 pub use knowledge::LINE;
@@ -88,8 +88,8 @@ pub use queue::{
 };
 pub use record::{RecordEntry, RecordList};
 pub use request::{
-    BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, ModeProfile, ToolResult,
-    read_body,
+    BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, MAX_JSON_DEPTH,
+    MAX_JSON_VALUES, ModeProfile, ToolResult, check_size, read_body,
 };
 pub use share::{
     CreatedShare, MAX_SHARE_DAYS, MAX_SHARED_BYTES, MAX_SHARES, MAX_SNAPSHOT_BYTES, NewShare, ShareList,

@@ -22,7 +22,10 @@ const MAX_TAB_CHARS: usize = 2_000;
 #[cfg(feature = "openapi")]
 const NO_CONTROL: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
 /// The deepest nesting of a body. serde_json itself refuses 128 levels.
-const MAX_JSON_DEPTH: usize = 64;
+pub const MAX_JSON_DEPTH: usize = 64;
+/// The most values of a body, and of each part of a chat that is read by itself. A tree of so many objects takes 3 ms to
+/// build, and it is built again where it goes on to a thread. The largest tools that a request may bring have fewer.
+pub const MAX_JSON_VALUES: usize = 10_000;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
 pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
@@ -241,13 +244,12 @@ pub fn read_body<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiErro
 
 /// Reads a body as a JSON object. The error names the first offending member.
 pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
-    if body.iter().all(u8::is_ascii_whitespace) {
-        return Err(ApiError::new(ErrorCode::InvalidJson, "the body is empty"));
-    }
-    if depth(body) > MAX_JSON_DEPTH {
-        let detail = format!("the body is nested deeper than {MAX_JSON_DEPTH} levels");
-        return Err(ApiError::new(ErrorCode::InvalidJson, detail));
-    }
+    read_wide(body, MAX_JSON_VALUES)
+}
+
+/// Reads a body of at most so many values as a JSON object.
+pub(super) fn read_wide<'de, T: Deserialize<'de>>(body: &'de [u8], most: usize) -> Result<T, ApiError> {
+    check_size(body, most)?;
     let text = from_utf8(body).map_err(|error| not_utf8(body, error.valid_up_to()))?;
     crate::json::from_str(text).map_err(|error| refusal(text, &error))
 }
@@ -354,21 +356,43 @@ fn refusal(body: &str, error: &serde_json::Error) -> ApiError {
     words::refusal(&path::of_error(body.as_bytes(), error), error)
 }
 
-/// Measures the nesting of arrays and objects without building them.
-fn depth(json: &[u8]) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+/// Refuses a body that is empty, nested too deep, or has more than so many values, before anything is built of it.
+pub fn check_size(body: &[u8], most: usize) -> Result<(), ApiError> {
+    let invalid = |detail: String| Err(ApiError::new(ErrorCode::InvalidJson, detail));
+    if body.iter().all(u8::is_ascii_whitespace) {
+        return invalid("the body is empty".to_owned());
+    }
+    let (depth, values) = size(body);
+    if depth > MAX_JSON_DEPTH {
+        return invalid(format!("the body is nested deeper than {MAX_JSON_DEPTH} levels"));
+    }
+    match values > most {
+        true => {
+            Err(ApiError::new(ErrorCode::InvalidRequest, format!("the body has more than {most} values")))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The nesting of arrays and objects, and the number of values, without building them. It counts the signs before values,
+/// so an empty array or object counts twice.
+fn size(json: &[u8]) -> (usize, usize) {
+    let (mut depth, mut deepest, mut values, mut in_string, mut escaped) = (0_usize, 0, 1, false, false);
     for &byte in json {
         match byte {
             _ if escaped => escaped = false,
             b'\\' if in_string => escaped = true,
             b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
+            _ if in_string => {}
+            b'{' | b'[' => {
                 depth += 1;
+                values += 1;
                 deepest = deepest.max(depth);
             }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => values += 1,
             _ => {}
         }
     }
-    deepest
+    (deepest, values)
 }

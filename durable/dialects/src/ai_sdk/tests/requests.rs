@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::ai_sdk::request::*;
-use crate::given::{MAX_IMPORTED, MAX_MESSAGES, unanswered};
+use crate::given::{MAX_IMPORTED, unanswered};
+use crate::pieces::MAX_MESSAGES;
+use wire::pace::{Pace, at_once, no_pause};
 use wire::protocol::{ApiError, Content, Decision, GivenAnswer, IfRunning};
 
 const ANSWER: &str = "0190a0a0-0000-7000-8000-000000000001";
@@ -18,7 +20,7 @@ fn assistant(id: &str, parts: Value) -> Value {
 }
 
 fn parse(body: &Value) -> Result<Sent, ApiError> {
-    Sent::parse(body.to_string().as_bytes())
+    at_once(Sent::parse(body.to_string().as_bytes(), &Pace::new(&no_pause))).unwrap()
 }
 
 fn field(body: &Value) -> Option<String> {

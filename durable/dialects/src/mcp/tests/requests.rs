@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::mcp::request::MAX_ID;
 use crate::mcp::{Abilities, Era, Message, Refusal, Request, decisions, read};
-use wire::protocol::{Decision, MAX_FORM_CONTENT};
+use wire::protocol::{Decision, MAX_FORM_CONTENT, MAX_JSON_VALUES};
 
 const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
     "io.modelcontextprotocol/clientCapabilities":{}}"#;
@@ -212,6 +212,18 @@ fn answers_to_the_questions_of_a_form_are_one_content() {
         decisions(&json!({ "w/a": accept(json!({ "x": "y".repeat(bytes - bare) })) })).is_ok()
     };
     assert_eq!((of_bytes(MAX_FORM_CONTENT), of_bytes(MAX_FORM_CONTENT + 1)), (true, false));
+}
+
+// Issue 42, M5: the values of a message at the limit, and just beyond it.
+#[test]
+fn a_message_has_so_many_values() {
+    // The message, its four members, the parameter and its zeros are values.
+    let message = |zeros: usize| {
+        let params = json!({ "arguments": vec![0; zeros] });
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params }).to_string()
+    };
+    assert!(sent(&message(MAX_JSON_VALUES - 6), &[]).is_ok());
+    assert_eq!(sent(&message(MAX_JSON_VALUES - 5), &[]).map(drop), Err((400, -32600)));
 }
 
 // Issue 22

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::given::MAX_VALUES;
 use crate::ids::{self, MAX_ID};
 use crate::openai::{Place, Sent, Wants, response};
 use crate::unanswered;
+use wire::pace::{Pace, at_once, no_pause};
 use wire::protocol::{
-    AnswerForm, ChatRequest, Content, ContentPart, Decision, ErrorCode, GivenAnswer, IfRunning, OpenAiApi,
+    AnswerForm, ApiError, ChatRequest, Content, ContentPart, Decision, ErrorCode, GivenAnswer, IfRunning,
+    MAX_JSON_VALUES, OpenAiApi,
 };
 
 const CHAT: OpenAiApi = OpenAiApi::ChatCompletions;
@@ -20,13 +21,17 @@ fn id(kind: &str, segment: u32, id: &str) -> String {
     ids::of_call(kind, &THREAD.to_string(), &TURN.to_string(), segment, id)
 }
 
+fn parse(api: OpenAiApi, body: &Value) -> Result<Sent, ApiError> {
+    at_once(Sent::parse(body.to_string().as_bytes(), api, &Pace::new(&no_pause))).unwrap()
+}
+
 fn parsed(api: OpenAiApi, body: &Value) -> Sent {
-    Sent::parse(body.to_string().as_bytes(), api).unwrap_or_else(|error| panic!("{body}: {error:?}"))
+    parse(api, body).unwrap_or_else(|error| panic!("{body}: {error:?}"))
 }
 
 /// The code and the member of a refusal.
 fn refused(api: OpenAiApi, body: &Value) -> (ErrorCode, String) {
-    let error = Sent::parse(body.to_string().as_bytes(), api).map(|sent| format!("{sent:?}")).unwrap_err();
+    let error = parse(api, body).map(|sent| format!("{sent:?}")).unwrap_err();
     (error.code, error.field.clone().unwrap_or_default())
 }
 
@@ -226,7 +231,7 @@ fn a_body_has_so_many_members() {
         for number in 0..more {
             body[format!("x{number}")] = json!(0);
         }
-        Sent::parse(body.to_string().as_bytes(), CHAT)
+        parse(CHAT, &body)
     };
     assert_eq!(body(127).unwrap().ignored.len(), 32);
     let refusal = body(128).unwrap_err();
@@ -279,11 +284,7 @@ fn a_refusal_names_its_member() {
         assert_eq!(refused(CHAT, &body), invalid(field), "{body}");
     }
     assert!(
-        Sent::parse(
-            json!({ "metadata": { "thread_id": "x".repeat(1_024) }, "input": "a" }).to_string().as_bytes(),
-            RESPONSES
-        )
-        .is_ok()
+        parse(RESPONSES, &json!({ "metadata": { "thread_id": "x".repeat(1_024) }, "input": "a" })).is_ok()
     );
     assert_eq!(refused(CHAT, &json!({})), invalid("messages"));
     assert_eq!(
@@ -314,12 +315,12 @@ fn a_structured_answer_is_refused_with_its_reason() {
             (CHAT, json!({ "messages": [user(&json!("Hello"))], "response_format": format })),
             (RESPONSES, json!({ "input": "Hello", "text": { "format": format } })),
         ] {
-            let refusal = Sent::parse(body.to_string().as_bytes(), api).unwrap_err();
+            let refusal = parse(api, &body).unwrap_err();
             assert!(refusal.detail.contains("`text` is the only type"), "{refusal:?}");
         }
     }
     let plain = json!({ "input": "Hello", "text": { "format": { "type": "text" } } });
-    assert!(Sent::parse(plain.to_string().as_bytes(), RESPONSES).is_ok());
+    assert!(parse(RESPONSES, &plain).is_ok());
 }
 
 // Issue 22
@@ -351,21 +352,22 @@ fn only_ids_of_ours_are_read() {
 fn a_member_or_a_message_has_a_limit_of_values() {
     let wide = |values: usize| json!(vec![0; values]);
     for (name, values, refused) in [
-        ("metadata", MAX_VALUES, Some("metadata")),
-        ("tools", MAX_VALUES, Some("tools")),
-        ("x_unknown", MAX_VALUES, Some("x_unknown")),
-        ("x_unknown", MAX_VALUES - 1, None),
+        ("metadata", MAX_JSON_VALUES, Some("metadata")),
+        ("tools", MAX_JSON_VALUES, Some("tools")),
+        ("x_unknown", MAX_JSON_VALUES, Some("x_unknown")),
+        ("x_unknown", MAX_JSON_VALUES - 1, None),
     ] {
         let mut body = json!({ "messages": [{ "role": "user", "content": "Hello" }] });
         body[name] = wide(values);
-        let error = Sent::parse(body.to_string().as_bytes(), OpenAiApi::ChatCompletions).err();
+        let error = parse(CHAT, &body).err();
         assert_eq!(error.and_then(|error| error.field.clone()).as_deref(), refused, "{name} {values}");
     }
-    let message = json!({ "role": "user", "content": "Hello", "x": wide(MAX_VALUES) });
+    let message = json!({ "role": "user", "content": "Hello", "x": wide(MAX_JSON_VALUES) });
     let body = json!({ "messages": [message] });
-    let error = Sent::parse(body.to_string().as_bytes(), OpenAiApi::ChatCompletions).err().unwrap();
+    let error = parse(CHAT, &body).err().unwrap();
     assert_eq!(error.field.as_deref(), Some("messages[0]"));
     // Signs within a text are no values.
-    let text = json!({ "input": "\\\",[{".repeat(10) , "metadata": { "x": "\\\",[{".repeat(MAX_VALUES) } });
-    assert!(Sent::parse(text.to_string().as_bytes(), OpenAiApi::Responses).is_ok());
+    let text =
+        json!({ "input": "\\\",[{".repeat(10) , "metadata": { "x": "\\\",[{".repeat(MAX_JSON_VALUES) } });
+    assert!(parse(RESPONSES, &text).is_ok());
 }

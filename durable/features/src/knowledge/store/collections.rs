@@ -86,6 +86,8 @@ pub struct NewDocument<'a> {
     pub document: &'a Document,
     pub collection_id: &'a str,
     pub chunks: &'a [Chunk],
+    /// The chunks as rows (`chunks::rows`).
+    pub rows: &'a [String],
 }
 
 /// Why a document was not added.
@@ -185,7 +187,7 @@ impl D1Collections {
     /// Adds a document with its chunks, all or nothing. Stores the vectors first: vectors without a document are
     /// harmless, but a search by meaning would never find a document without vectors.
     pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
-        let NewDocument { document, collection_id, chunks } = new;
+        let NewDocument { document, collection_id, chunks, .. } = new;
         let known = Embedded { id: document.id.clone(), chunks: document.chunks };
         if let Some(vectors) = &self.vectors
             && let Err(error) = vectors.add(&self.scope(collection_id), &document.id, chunks).await
@@ -211,7 +213,7 @@ impl D1Collections {
     }
 
     async fn write(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
-        let NewDocument { document, collection_id, chunks } = new;
+        let NewDocument { document, collection_id, rows: new_rows, .. } = new;
         let Document { id, name, media_type, bytes, chunks: count, created_at } = document;
         let of =
             |sql, more: Vec<_>| self.d1.prepare(sql, [text(collection_id), text(id)].into_iter().chain(more));
@@ -219,7 +221,7 @@ impl D1Collections {
         let limits = [MAX_DOCUMENTS.into(), number(MAX_BYTES)];
         let mut batch = vec![of(ADD, document.into_iter().chain(limits).collect())?];
         let scope = text(&self.scope(collection_id));
-        for array in arrays(&chunk_rows(chunks)) {
+        for array in arrays(new_rows) {
             batch.push(of(ADD_CHUNKS, vec![scope.clone(), text(&array)])?);
         }
         batch.push(of(TOUCH, vec![number(*created_at)])?);
@@ -242,15 +244,6 @@ impl D1Collections {
     fn scope(&self, collection_id: &str) -> String {
         self.d1.owner.token_of(&["collection", collection_id])
     }
-}
-
-/// The rows of a document's chunks, packed into a few arrays.
-fn chunk_rows(chunks: &[Chunk]) -> Vec<String> {
-    let row = |(place, Chunk { heading, text }): (usize, &Chunk)| {
-        let terms = search::indexed(&format!("{heading}\n{text}"));
-        json!([place + 1, heading, text, terms]).to_string()
-    };
-    chunks.iter().enumerate().map(row).collect()
 }
 
 impl Collections for D1Collections {

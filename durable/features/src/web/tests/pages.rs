@@ -1,7 +1,8 @@
 //! The text of pages.
 
 use super::*;
-use crate::reader::markdown;
+use crate::reader;
+use wire::pace::{Pace, at_once, no_pause};
 
 const SITE: &str = r#"<!doctype html><html><head><title>Pears &amp; more</title>
 <meta name="description" content="How long pears keep."><style>p{color:red}</style><script>steal()</script></head>
@@ -159,6 +160,10 @@ fn a_window_never_cuts_a_character() {
             assert_eq!(window.is_full, window.end() < 5, "{from} {room} {pieces:?}");
         }
     }
+}
+
+fn markdown(html: &str) -> String {
+    at_once(reader::markdown(html, &Pace::new(&no_pause))).unwrap().unwrap()
 }
 
 // N-031

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{Message, ToolCall};
-use crate::protocol::request::read;
+use crate::protocol::request::read_wide;
 use crate::protocol::{ApiError, Content, Hook, HookPoint, HookReach};
 
 /// The most bytes of a dump: what an agent remembers and has heard, its instructions, and the JSON around them.
@@ -18,6 +18,9 @@ pub const MAX_DUMP_BYTES: usize = 2_000_000;
 pub const MAX_ROUNDS: usize = 1_000;
 /// The most messages in these rounds, for the same reasons: a round may have any number of them.
 pub const MAX_ROUND_MESSAGES: usize = 5 * MAX_ROUNDS;
+
+/// The most values of a dump: an agent may remember 5 000 results of parallel calls, and each call with its result has ten.
+const MAX_DUMP_VALUES: usize = 50_000;
 
 /// An agent with all that it remembers, to be restored elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -121,7 +124,7 @@ impl AgentDump {
     /// Reads and checks a body. Each call in a round must have its result, because models refuse anything else. Images and
     /// files have the rules of a chat message. Its text may be longer than one: an agent's question has all that it heard.
     pub fn parse(body: &[u8]) -> Result<AgentDump, ApiError> {
-        let dump: AgentDump = read(body)?;
+        let dump: AgentDump = read_wide(body, MAX_DUMP_VALUES)?;
         check_count(&dump.rounds)?;
         for (number, round) in dump.rounds.iter().enumerate() {
             if !is_whole(round) {

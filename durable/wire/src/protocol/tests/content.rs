@@ -112,6 +112,11 @@ fn the_parts_of_a_message_are_bounded() {
     assert!(content(Value::Array(vec![png(9); MAX_ATTACHMENTS])).is_ok());
     let (detail, field) = content(Value::Array(vec![png(9); MAX_ATTACHMENTS + 1])).unwrap_err();
     assert_eq!((field.as_deref(), detail.contains("more than 8")), (Some("content"), true), "{detail}");
+    // Issue 42, M5.
+    let words = json!({"type": "text", "text": "x"});
+    assert!(content(Value::Array(vec![words.clone(); MAX_PARTS])).is_ok());
+    let (detail, field) = content(Value::Array(vec![words; MAX_PARTS + 1])).unwrap_err();
+    assert_eq!((field.as_deref(), detail.contains("at most 256 parts")), (Some("content"), true), "{detail}");
     // A text file counts as text.
     let text =
         |chars: usize| json!({"type": "file", "name": "a", "data": url("text/plain", &vec![b'x'; chars])});

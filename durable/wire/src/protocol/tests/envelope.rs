@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::*;
+use crate::pace::{Pace, at_once, no_pause};
 
 fn envelope(command: ThreadCommand) -> ThreadEnvelope {
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
@@ -172,7 +173,28 @@ fn every_command_is_read_as_it_was_sent() {
     ];
     for command in commands {
         let envelope = envelope(command);
-        assert_eq!(ThreadEnvelope::read(&serde_json::to_string(&envelope).unwrap()), Ok(envelope));
+        assert_eq!(read(&serde_json::to_string(&envelope).unwrap()), Ok(envelope));
+    }
+}
+
+fn read(body: &str) -> Result<ThreadEnvelope, ApiError> {
+    at_once(ThreadEnvelope::read(body, &Pace::new(&no_pause))).unwrap()
+}
+
+// Issue 42, M5: a long request is read in steps.
+#[test]
+fn others_run_between_the_steps_of_a_long_request() {
+    let pauses = std::cell::Cell::new(0);
+    let pause = || {
+        pauses.set(pauses.get() + 1);
+        no_pause()
+    };
+    for (bytes, expected) in [(1_000, 0), (50_000, 1), (1 << 20, 2)] {
+        let envelope = envelope(ThreadCommand::Rename { title: "x".repeat(bytes) });
+        let body = serde_json::to_string(&envelope).unwrap();
+        pauses.set(0);
+        assert_eq!(at_once(ThreadEnvelope::read(&body, &Pace::new(&pause))), Some(Ok(envelope)));
+        assert_eq!(pauses.get(), expected, "{bytes}");
     }
 }
 
@@ -180,7 +202,7 @@ fn every_command_is_read_as_it_was_sent() {
 fn changed(command: ThreadCommand, change: impl FnOnce(&mut Value)) -> Result<ThreadEnvelope, ApiError> {
     let mut sent = serde_json::to_value(envelope(command)).unwrap();
     change(&mut sent);
-    ThreadEnvelope::read(&sent.to_string())
+    read(&sent.to_string())
 }
 
 #[test]
@@ -234,7 +256,7 @@ fn members_missing_in_an_older_worker_have_a_default_or_are_refused() {
     let error = needed.unwrap_err();
     assert_eq!(error.code, ErrorCode::VersionsDiffer);
     assert!(error.detail.contains("title"), "{}", error.detail);
-    assert_eq!(ThreadEnvelope::read("").unwrap_err().code, ErrorCode::VersionsDiffer);
+    assert_eq!(read("").unwrap_err().code, ErrorCode::VersionsDiffer);
 }
 
 fn workflow() -> WorkflowDetail {

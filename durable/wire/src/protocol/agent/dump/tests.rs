@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{ModelChoice, RawMessage, RawValueEq};
-use crate::protocol::{MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS};
+use crate::protocol::{ErrorCode, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS};
 
 fn with_rounds(rounds: Value) -> Result<AgentDump, ApiError> {
     let dump = json!({"name": "a", "instructions": "A.", "rounds": rounds});
@@ -68,6 +68,18 @@ fn a_dump_has_no_more_rounds_and_messages_than_an_agent_remembers() {
         assert_eq!(refused.field.as_deref(), Some("rounds"), "{rounds} {messages}");
         assert!(refused.detail.contains("1000 rounds"), "{}", refused.detail);
     }
+}
+
+// Issue 42, M5: at the limit, and just beyond it.
+#[test]
+fn a_dump_has_so_many_values() {
+    // The dump, its three members and the list are values; so is each text.
+    let heard = |texts: usize| {
+        let dump = json!({"name": "a", "instructions": "A.", "heard": vec![""; texts]});
+        AgentDump::parse(dump.to_string().as_bytes())
+    };
+    assert!(heard(MAX_DUMP_VALUES - 4).is_ok());
+    assert_eq!(heard(MAX_DUMP_VALUES - 3).unwrap_err().code, ErrorCode::InvalidRequest);
 }
 
 // A-095, issue 42, H1
