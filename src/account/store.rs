@@ -83,7 +83,7 @@ pub fn may_end(network: &str, since: &str) -> String {
     )
 }
 
-/// Begins a job, unless one runs, or the network of a visitor has begun too many: then no row comes back. `?4` is the digest of
+/// Begins a job, unless one runs, or the network of a visitor who has nothing has begun too many: then no row comes back. `?4` is the digest of
 /// the receipt, `?5` the time, `?6` the stage, `?7` whether the user has files, `?8` the mark of a visitor's network and `?9`
 /// whether the user is a visitor. The row of a visitor who has nothing says that the job has ended: there is nothing to do.
 pub fn begin() -> String {
@@ -92,7 +92,7 @@ pub fn begin() -> String {
     format!(
         "INSERT INTO erasures (tenant, user_id, receipt, started_at, stage, removed, priority, ended_at) \
         SELECT ?1, ?2, ?4, ?5, ?6, '{{}}', has_data, CASE WHEN ?9 AND NOT has_data AND NOT ({credentials}) THEN ?5 END \
-        FROM (SELECT ?7 OR {data} AS has_data) WHERE {may_begin} \
+        FROM (SELECT ?7 OR {data} AS has_data) WHERE has_data OR {credentials} OR {may_begin} \
         ON CONFLICT (tenant, user_id) DO UPDATE SET receipt = excluded.receipt, started_at = excluded.started_at, \
         stage = excluded.stage, removed = excluded.removed, priority = excluded.priority, lease_until = 0, failures = 0, \
         ended_at = excluded.ended_at WHERE erasures.ended_at IS NOT NULL RETURNING ended_at"

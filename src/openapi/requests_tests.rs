@@ -1,5 +1,5 @@
-//! What the bodies of requests may have: no bytes of a provider, and no member that says nothing of its value but those
-//! that are listed here. Issue 42, H1.
+//! Bodies of requests have no bytes of a provider. Each of their members has a schema, but for those that are listed here.
+//! Issue 42, H1.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -27,7 +27,7 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
     let (dialect, follows, unanswered, unlisted) = (None, None, None, false);
     let command =
         ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted };
-    sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
 /// The visitor who sends a request; none for a user with a name.

@@ -151,7 +151,13 @@ pub async fn sign_out(call: &Call) -> Result<Answer, Failure> {
             }
             (None, Anonymous::On(secrets)) => {
                 if let Some(session) = secrets.verify(token, call.now) {
-                    super::sessions::end_visit(call, session.user).await?;
+                    let ended = super::sessions::end_visit(call, session.user).await;
+                    // The browser forgets the session all the same: the next person at it is somebody else.
+                    if let Err(refusal @ Failure::Refused(_)) = &ended {
+                        let cookie = clear_cookie(call.is_https());
+                        return Ok(refusal.reply().with("set-cookie", cookie).into());
+                    }
+                    ended?;
                 }
             }
             (None, Anonymous::Off | Anonymous::NoSecret) => {}

@@ -1,10 +1,11 @@
 //! `/api/me/sessions`: the sessions of the caller, listed and ended; and the row of a visitor's session, which the first
 //! admitted turn writes.
 
+use futures::channel::oneshot;
 use uuid::Uuid;
 use wire::protocol::{ANONYMOUS, ApiError, AuditAction, ErrorCode, Owner, SessionList, ThreadEnvelope};
-use worker::console_error;
 use worker::web_sys::Response;
+use worker::{Env, console_error};
 
 use super::{credentials, object};
 use crate::account::erasure::too_many_ended;
@@ -94,13 +95,24 @@ pub async fn end_visit(call: &Call, user: Uuid) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks the object to begin a turn. Once it is admitted, a visitor's session gets its row, after the answer.
-pub async fn begin_turn(call: &Call, envelope: &ThreadEnvelope) -> Result<Response, Failure> {
-    let response = object::ask(&call.env, envelope).await?;
-    if let Some(user) = visitor_of(&envelope.owner).filter(|_| response.ok()) {
-        keep(call, user);
-    }
-    Ok(response)
+/// Asks the object to begin a turn. Once it is admitted, a visitor's session gets its row, after the answer, and also where
+/// the client has gone before it: an erasure finds by that row a thread of which D1 has not heard.
+pub async fn begin_turn(call: &Call, envelope: ThreadEnvelope) -> Result<Response, Failure> {
+    let Some(row) = visitor_of(&envelope.owner).map(|user| NewRow::of(call, user)) else {
+        return object::ask(&call.env, &envelope).await;
+    };
+    let (sender, answer) = oneshot::channel();
+    let env = call.env.clone();
+    call.context.wait_until(async move {
+        let response = object::ask(&env, &envelope).await;
+        let is_admitted = response.as_ref().is_ok_and(Response::ok);
+        // It fails where nobody waits for the answer any more.
+        let _ = sender.send(response);
+        if is_admitted {
+            row.keep().await;
+        }
+    });
+    answer.await.map_err(Failure::internal("asking a thread's object"))?
 }
 
 /// Gives a visitor's session its row once it has stored something, without a turn too: the retention finds visitors by
@@ -112,16 +124,32 @@ pub fn stored(call: &Call, owner: &Owner) {
 }
 
 fn keep(call: &Call, user: Uuid) {
-    let hash = visitor_hash(&user.to_string());
-    if !credentials::is_first_turn(&hash) {
-        return;
+    call.context.wait_until(NewRow::of(call, user).keep());
+}
+
+/// The row that a visitor's session gets.
+struct NewRow {
+    env: Env,
+    session: AnonymousSession,
+    agent: String,
+    now: u64,
+}
+
+impl NewRow {
+    fn of(call: &Call, user: Uuid) -> Self {
+        let session = AnonymousSession::begin(user, call.now);
+        NewRow { env: call.env.clone(), session, agent: agent(call), now: call.now }
     }
-    let (env, now, agent) = (call.env.clone(), call.now, agent(call));
-    let session = AnonymousSession::begin(user, now);
-    call.context.wait_until(async move {
-        if let Err(error) = store::keep_visitor(&env, &session, &agent, now).await {
+
+    /// Writes the row, unless this isolate knows of it.
+    async fn keep(self) {
+        let hash = visitor_hash(&self.session.user.to_string());
+        if !credentials::is_first_turn(&hash) {
+            return;
+        }
+        if let Err(error) = store::keep_visitor(&self.env, &self.session, &self.agent, self.now).await {
             console_error!("writing the row of a session: {error}");
             credentials::is_not_kept(&hash);
         }
-    });
+    }
 }

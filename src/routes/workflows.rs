@@ -81,7 +81,7 @@ async fn start(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answe
     let thread_id = owner.session_thread(session_id);
     let visitor = chat::visitor(call, &owner);
     let command = ThreadCommand::StartSession { session_id, workflow, goal, visitor };
-    sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+    sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
 fn of(call: &Call, owner: &Owner) -> D1Workflows {

@@ -1,11 +1,12 @@
-//! The limits of a turn: the four budgets, which end it, and the three limits that do not.
+//! The limits of a turn, at the numbers of the profile `thread`: one turn for each. The engine's tests prove their rules
+//! (`durable/engine/src/turn/tests/budget.rs`).
 //!
 //! N-034 N-039 N-053 N-118 N-119 N-120 N-130 N-136 N-137 N-139 N-141 N-142 N-143 N-144 N-147 N-148 N-174 N-194 N-195
 //! N-197 N-204 N-224
 
 use espalier_test_support::case::first;
 use espalier_test_support::{
-    Case, Event, Outcome, Step, Value, call, calls, cost_line, deltas, json, level, story, text, tree,
+    Case, Event, Outcome, Step, Value, call, calls, cost_line, deltas, json, story, text, tree,
 };
 
 /// The last events of a turn, from the limit on.
@@ -94,33 +95,7 @@ async fn sixty_model_calls() {
     assert!(ends.iter().all(|end| end.data["is_error"] == true));
 }
 
-// N-137 N-141: the 33rd subtask is refused at any place of the tree.
-#[tokio::test]
-async fn thirty_two_subtasks() {
-    let case = Case::new().await;
-    let names: Vec<String> = (0..31).map(|number| format!("child-{number}")).collect();
-    let round =
-        |names: &[String]| calls(names.iter().map(|name| case.subtask(name, name)).collect::<Vec<_>>());
-    let last = [&names[24..], &["deep".to_owned()]].concat();
-    case.script("", [round(&names[..12]), round(&names[12..24]), round(&last), text("never")]).await;
-    for name in &names {
-        case.script(name, [text(name)]).await;
-    }
-    case.script("deep", [calls([case.subtask("One too many", "deep/er")])]).await;
-    case.script("deep/er", [text("never")]).await;
-    let events = case.chat("Divide and conquer").await;
-    let words = last_words(&events);
-    assert_eq!(
-        words[..2],
-        ["budget_exceeded subtasks limit=32 observed=33", "error budget_exceeded retryable=false"]
-    );
-    assert_eq!(words[3], "done message:2 budget");
-    let cost = first(&events, "cost_summary");
-    assert_eq!(cost.data["subtasks"], 32);
-    assert!(case.requests("deep/er").await.requests.is_empty());
-}
-
-// N-141: and at the root. The first 24 are done, and so are the third round's first eight; its ninth is one too many.
+// N-137 N-141: the 33rd subtask is refused. The first 24 are done, and so are the third round's first eight; its ninth is one too many.
 #[tokio::test]
 async fn the_thirty_third_subtask_of_the_root() {
     let case = Case::new().await;
@@ -146,37 +121,6 @@ async fn the_thirty_third_subtask_of_the_root() {
     let ends = tree::ends(&events, "run_subtask");
     assert_eq!(ends.len(), 36);
     assert_eq!(ends.iter().filter(|end| end.data["is_error"] == true).count(), 4);
-}
-
-// N-141: with 31 of 32 subtasks used and three more asked for, one runs.
-#[tokio::test]
-async fn the_calls_of_a_batch_that_fit_run() {
-    let case = Case::new().await;
-    let names: Vec<String> = (0..34).map(|number| format!("child-{number}")).collect();
-    let round =
-        |names: &[String]| calls(names.iter().map(|name| case.subtask(name, name)).collect::<Vec<_>>());
-    case.script("", [round(&names[..31]), round(&names[31..])]).await;
-    for name in &names {
-        case.script(name, [text(name)]).await;
-    }
-    let events = case.chat("Divide and conquer").await;
-    assert_eq!(
-        last_words(&events),
-        [
-            "budget_exceeded subtasks limit=32 observed=33",
-            "error budget_exceeded retryable=false",
-            &cost_line(34, 32, 32),
-            "done message:2 budget",
-        ]
-    );
-    let ends = tree::ends(&events, "run_subtask");
-    let ran: Vec<_> = ends.iter().filter(|end| end.data["is_error"] != true).collect();
-    assert_eq!((ends.len(), ran.len()), (34, 32));
-    assert!(
-        ran.iter().any(|end| end.text("result") == "child-31"),
-        "the first of the three is the one that runs"
-    );
-    assert!(case.requests("child-32").await.requests.is_empty());
 }
 
 /// A message in the context whose turns have 10 s at this instance.
@@ -219,34 +163,4 @@ async fn the_wall_clock_ends_a_silent_subtask() {
     assert_eq!((ends[0].text("result"), ends[0].data["is_error"] == true), ("ready", false));
     assert!(ends[1].data["is_error"] == true, "{:#}", ends[1].data);
     assert_eq!(case.stored(&events).await["content"], "Both:");
-}
-
-// N-053 N-120 N-194: twenty model calls at the root, then an error that is no budget.
-#[tokio::test]
-async fn twenty_iterations_of_the_root() {
-    let case = Case::new().await;
-    case.endless_script("", [time()]).await;
-    let events = case.chat("Loop").await;
-    let words = story(&events);
-    assert_eq!(
-        words[words.len() - 3..],
-        ["error iteration_limit retryable=false", &cost_line(20, 20, 0), "done message:2 error"]
-    );
-    assert!(!words.iter().any(|line| line.starts_with("budget_exceeded")));
-    assert_eq!(case.all_requests().await.requests.len(), 20);
-}
-
-// N-120: only the model learns of the limits of depth and fan-out.
-#[tokio::test]
-async fn depth_and_fan_out_are_no_budgets() {
-    let case = Case::new().await;
-    let spawn = |path: &str| calls([case.subtask("Down", path)]);
-    case.script("", [times(12), spawn("a"), text("root")]).await;
-    case.script("a", [spawn("a/b"), text("a")]).await;
-    case.script("a/b", [spawn("a/b/c"), text("b")]).await;
-    case.script("a/b/c", [spawn("a/b/c/d"), text("c")]).await;
-    let events = case.chat("Wide and deep").await;
-    let root = level(&events, None);
-    assert_eq!(root[root.len() - 2..], [cost_line(9, 15, 3), "done message:2 stop".to_owned()]);
-    assert!(!root.iter().any(|line| line.starts_with("budget_exceeded") || line.starts_with("error")));
 }

@@ -185,27 +185,6 @@ async fn a_subtask_that_fails_leaves_its_sibling_and_its_parent_alone() {
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
 }
 
-// N-064 N-198: without title or instructions no subtask starts.
-#[tokio::test]
-async fn a_subtask_without_title_or_instructions_is_refused() {
-    let case = Case::new().await;
-    let instructions = case.said("Go", "a");
-    let round = calls([
-        ("run_subtask", json!({ "instructions": instructions })),
-        ("run_subtask", json!({ "title": "Go" })),
-        ("run_subtask", json!({ "title": "Go", "instructions": { "go": true } })),
-    ]);
-    case.script("", [round, text("None.")]).await;
-    case.script("a", [text("never")]).await;
-    let events = case.chat("Go").await;
-    let results = case.requests("").await.requests[1].results();
-    for (result, missing) in results.iter().zip(["title", "instructions", "instructions"]) {
-        assert!(result.contains(missing), "{result}");
-    }
-    assert!(tree::ends(&events, "run_subtask").iter().all(|end| end.data["is_error"] == true));
-    assert!(case.requests("a").await.requests.is_empty());
-}
-
 // N-056 N-066 N-067 N-198: `tools` narrows the child's tools, and adds none.
 #[tokio::test]
 async fn a_subtask_has_a_subset_of_its_parents_tools() {

@@ -61,7 +61,7 @@ impl Thread {
         let id = ask.turn_id.to_string();
         let message = Queued { request, visitor: ask.visitor.cloned() }.row(&id)?;
         let now = self.clock.now_ms();
-        self.change_queue(|| {
+        self.change_queue(Beyond::Refused, || {
             if let Some(request_seq) = ask.request.request_seq {
                 self.store.saw_request(request_seq)?;
             }
@@ -83,7 +83,8 @@ impl Thread {
     pub fn hold_queue(self: &Rc<Self>, owner: &Owner, held: bool) -> Result<Response, ApiError> {
         self.found(owner)?;
         if self.store.has_queue()? {
-            self.change_queue(|| match held {
+            let beyond = if held { Beyond::Untold } else { Beyond::Refused };
+            self.change_queue(beyond, || match held {
                 true => Ok(self.store.clear_timer(Reason::Messages)?),
                 false => Ok(self.store.let_queue_go_on(self.clock.now_ms())?),
             })?;
@@ -105,7 +106,7 @@ impl Thread {
         // The words may be too many beside the text of its files.
         queued.request.content.check()?;
         let message = queued.row(id)?;
-        self.change_queue(|| Ok(self.store.edit_queued(&message)?))?;
+        self.change_queue(Beyond::Refused, || Ok(self.store.edit_queued(&message)?))?;
         json_response(&self.store.queue()?)
     }
 
@@ -113,7 +114,7 @@ impl Thread {
     pub fn remove_queued(self: &Rc<Self>, owner: &Owner, id: &str) -> Result<Response, ApiError> {
         self.found(owner)?;
         self.waiting_message(id)?;
-        self.change_queue(|| Ok(self.store.remove_queued(id, MAX_REMOVED)?))?;
+        self.change_queue(Beyond::Untold, || Ok(self.store.remove_queued(id, MAX_REMOVED)?))?;
         no_content()
     }
 
@@ -133,7 +134,11 @@ impl Thread {
 
     /// Changes the queue, and tells the readers of the open turn, in one transaction. A change that leaves the queue as it
     /// was is no news, and a turn takes [`MAX_QUEUE_EVENTS`](super::queueing::MAX_QUEUE_EVENTS).
-    fn change_queue(self: &Rc<Self>, change: impl FnOnce() -> Result<(), ApiError>) -> Result<(), ApiError> {
+    fn change_queue(
+        self: &Rc<Self>,
+        beyond: Beyond,
+        change: impl FnOnce() -> Result<(), ApiError>,
+    ) -> Result<(), ApiError> {
         let numbers = self.numbers()?;
         let reserved = numbers.reserved();
         let told = self.store.transaction(|| {
@@ -144,7 +149,10 @@ impl Thread {
             if self.store.queue()? == before {
                 return Ok(None);
             }
-            check_events(self.queue_events(&turn)?)?;
+            match (check_events(self.queue_events(&turn)?), beyond) {
+                (Err(_), Beyond::Untold) => return Ok(None),
+                (checked, _) => checked?,
+            }
             self.write_queue(turn.turn_id).map(Some).map_err(ApiError::from)
         });
         match told.inspect_err(|_| numbers.set_reserved(reserved))? {
@@ -249,15 +257,24 @@ impl Thread {
             AfterRefusal::Again { wait_ms } => {
                 worker::console_log!("a queued message waits: {error}");
                 let now = self.clock.now_ms();
-                self.change_queue(|| {
+                self.change_queue(Beyond::Untold, || {
                     Ok(self.store.put_off_queued(&row.id, row.attempts + 1, now + wait_ms)?)
                 })
             }
             AfterRefusal::Fail(failure) => {
-                self.change_queue(|| Ok(self.store.fail_queued(&row.id, &failure)?))
+                self.change_queue(Beyond::Untold, || Ok(self.store.fail_queued(&row.id, &failure)?))
             }
         }
     }
+}
+
+/// What becomes of a change of the queue beyond the most events of a turn.
+#[derive(Clone, Copy)]
+enum Beyond {
+    Refused,
+    /// It is done all the same, and the turn's readers are not told: a person can always hold the queue or take a message out
+    /// of it, and the service goes on with its own work.
+    Untold,
 }
 
 /// The message whose turn starts.

@@ -49,7 +49,7 @@ enum Is {
 
 impl Place<'_> {
     /// The place of a member; none where all of it is data.
-    fn member(self, name: &str) -> Option<Self> {
+    fn place_of_member(self, name: &str) -> Option<Self> {
         if self.arguments.contains(&name) {
             return None;
         }
@@ -66,7 +66,7 @@ impl Place<'_> {
         Some(Place { is, ..self })
     }
 
-    fn text<E: Error>(self, text: &str) -> Result<(), E> {
+    fn check_text<E: Error>(self, text: &str) -> Result<(), E> {
         let is_safe = match self.is {
             Is::Data | Is::Source => true,
             Is::Type => !text.starts_with("input_") && !REFERENCES.contains(&text),
@@ -78,7 +78,7 @@ impl Place<'_> {
     }
 
     /// A value that is no text.
-    fn other<E: Error>(self) -> Result<(), E> {
+    fn check_other<E: Error>(self) -> Result<(), E> {
         if self.is == Is::Name { Err(E::custom(REFUSED)) } else { Ok(()) }
     }
 }
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for Place<'_> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
-        self.text(text)
+        self.check_text(text)
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
@@ -107,35 +107,35 @@ impl<'de> Visitor<'de> for Place<'_> {
     }
 
     fn visit_bool<E: Error>(self, _: bool) -> Result<(), E> {
-        self.other()
+        self.check_other()
     }
 
     fn visit_i64<E: Error>(self, _: i64) -> Result<(), E> {
-        self.other()
+        self.check_other()
     }
 
     fn visit_u64<E: Error>(self, _: u64) -> Result<(), E> {
-        self.other()
+        self.check_other()
     }
 
     fn visit_f64<E: Error>(self, _: f64) -> Result<(), E> {
-        self.other()
+        self.check_other()
     }
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<(), S::Error> {
         while list.next_element_seed(self)?.is_some() {}
-        self.other()
+        self.check_other()
     }
 
     // It sees each of two members with one name: servers differ in which of them counts.
     fn visit_map<M: MapAccess<'de>>(self, mut members: M) -> Result<(), M::Error> {
         while let Some(name) = members.next_key::<Text<'de>>()? {
-            match self.member(name.as_str()) {
+            match self.place_of_member(name.as_str()) {
                 Some(place) => members.next_value_seed(place)?,
                 None => drop(members.next_value::<IgnoredAny>()?),
             }
         }
-        self.other()
+        self.check_other()
     }
 }
 

@@ -50,7 +50,7 @@ pub async fn converse(
         Asked::Of(thread_id, command) => (thread_id, command),
         Asked::Answered(answer) => return Ok(answer),
     };
-    let response = sessions::begin_turn(call, &ThreadEnvelope { owner, thread_id, command }).await?;
+    let response = sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await?;
     if response.ok() {
         return Ok(Answer::Object(response));
     }

@@ -33,23 +33,28 @@ async fn a_turn_tells_its_queue_two_hundred_times() {
     let (case, thread) = (Case::new().await, new_id());
     let stream = held(&case, &thread).await;
     let one = queue(&case, &thread, "one").await;
+    let two = queue(&case, &thread, "two").await;
     let mut is_held = false;
-    for _ in 1..MOST {
+    for _ in 2..MOST {
         is_held = !is_held;
         hold(&case, &thread, is_held).await.expect(200).await;
     }
-    let beyond = hold(&case, &thread, !is_held).await;
-    assert!(beyond.header("retry-after").parse::<u64>().is_ok(), "{}", beyond.header("retry-after"));
-    assert_problem(beyond, 429, "rate_limited", None).await;
-    let another = case.client.post("/api/chat", &request(&case, &thread, "two")).await;
+    let another = case.client.post("/api/chat", &request(&case, &thread, "three")).await;
+    assert!(another.header("retry-after").parse::<u64>().is_ok(), "{}", another.header("retry-after"));
     assert_problem(another, 429, "rate_limited", None).await;
-    // The queue is as it was, and a request that leaves it so is no change.
-    assert_eq!(waiting(&case, &thread).await, (vec![one.clone()], is_held));
-    hold(&case, &thread, is_held).await.expect(200).await;
+    let words =
+        change(&case, &format!("/api/threads/{thread}/queue/{one}"), json!({ "content": "No." })).await;
+    assert_problem(words, 429, "rate_limited", None).await;
+    assert_eq!(waiting(&case, &thread).await, (vec![one.clone(), two.clone()], false));
+    // A person can still hold the queue and take a message out of it. No event tells that.
+    hold(&case, &thread, true).await.expect(200).await;
+    assert_problem(hold(&case, &thread, false).await, 429, "rate_limited", None).await;
+    case.client.send("DELETE", &format!("/api/threads/{thread}/queue/{two}"), "").await.expect(204).await;
+    assert_eq!(waiting(&case, &thread).await, (vec![one.clone()], true));
     case.llm.release(&case.barrier("hold")).await;
     let events = case.turn(stream).await;
     assert_eq!(told(&events).len(), MOST);
-    assert!(is_held, "so nothing starts by itself");
+    // The queue is held, so nothing starts by itself.
     hold(&case, &thread, false).await.expect(200).await;
     assert_eq!(ids(&follow(&case, &thread, &events).await), [&one], "the next turn counts anew");
 }

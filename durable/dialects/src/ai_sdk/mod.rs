@@ -1,6 +1,7 @@
 //! The AI SDK (`ai` 7): the body of its `DefaultChatTransport`, and its UI message stream, version 1.
 //! docs/clients.md describes both.
 
+mod answer;
 mod encoder;
 mod frame;
 mod inside;

@@ -6,8 +6,9 @@ use std::str::from_utf8;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::answer::{AnswerPart, answer};
 use crate::given::{
-    DEFAULT_MODEL, Earlier, MAX_ANSWERS, MAX_IMPORTED, Part, Words, bounded, history, named, text, too_long,
+    DEFAULT_MODEL, Earlier, MAX_ANSWERS, MAX_IMPORTED, Part, Words, history, named, text, too_long,
     unanswered,
 };
 use crate::pieces::{
@@ -17,8 +18,7 @@ use crate::template::Hole::{Json, Text};
 use crate::template::fill;
 use wire::pace::Pace;
 use wire::protocol::{
-    ApiError, ChatRequest, Content, ContentPart, DataUrl, Decision, ErrorCode, GivenAnswer, IfRunning, Seq,
-    read_body,
+    ApiError, ChatRequest, Content, ContentPart, DataUrl, ErrorCode, GivenAnswer, IfRunning, Seq, read_body,
 };
 
 /// The longest id of a chat, in bytes: it stands in addresses.
@@ -342,7 +342,12 @@ async fn answers(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result
     let parts = Parts::of(message, index, pace).await?;
     let (mut answers, mut bytes) = (Vec::new(), 0);
     for (_, piece) in parts.newest.back() {
-        let part = parts.read(piece, pace).await?;
+        // Of a part that has the output of a tool no tree is made, so it may have any number of values.
+        if piece.json.len() > MAX_PIECE {
+            return Err(ApiError::field(&parts.at, too_much("a part")));
+        }
+        let form = |_| ApiError::field(&parts.at, "expected an array of parts of the AI SDK");
+        let part: AnswerPart<'_> = piece.read(pace).await?.map_err(form)?;
         let Some(answer) = answer(&part).map_err(|why| ApiError::field(&parts.at, why))? else { continue };
         bytes += piece.json.len();
         if !answers.is_empty() && (bytes > MAX_PIECE || answers.len() == MAX_ANSWERS) {
@@ -360,33 +365,4 @@ async fn answers(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result
         Some((text(&metadata, "turnId")?.to_owned(), metadata.get("seq").and_then(Value::as_u64)?))
     });
     Ok(Wants::Answers { answers, read })
-}
-
-/// The answer of a tool's part.
-fn answer(part: &Part) -> Result<Option<GivenAnswer>, String> {
-    let kind = text(part, "type").unwrap_or_default();
-    let is_tool = kind.starts_with("tool-") || kind == "dynamic-tool";
-    let (Some(id), true) = (text(part, "toolCallId"), is_tool) else { return Ok(None) };
-    let is_set = |name: &str| part.get(name).is_some_and(|value| *value == true);
-    let by_client = !is_set("providerExecuted") && !is_set("preliminary");
-    let (id, content, decision, is_error) = match text(part, "state") {
-        Some("approval-responded") => {
-            let approval = part.get("approval").and_then(Value::as_object);
-            let given = approval
-                .and_then(|approval| Some((text(approval, "id")?, approval.get("approved")?.as_bool()?)));
-            let Some((id, approved)) = given else { return Ok(None) };
-            (id, String::new(), Some(if approved { Decision::Approve } else { Decision::Deny }), false)
-        }
-        // A text goes to the model as it is, any other value as JSON.
-        Some("output-available") if by_client => {
-            let output = part.get("output").unwrap_or(&Value::Null);
-            let output = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-            (id, bounded(output)?, None, false)
-        }
-        Some("output-error") if by_client => {
-            (id, bounded(text(part, "errorText").unwrap_or_default().to_owned())?, None, true)
-        }
-        _ => return Ok(None),
-    };
-    Ok(Some(GivenAnswer { id: id.to_owned(), decision, content, is_error }))
 }

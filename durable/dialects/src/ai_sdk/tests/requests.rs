@@ -174,6 +174,16 @@ fn answers_are_the_parts_that_a_client_sends_again() {
     assert_eq!(read, Some(("turn".to_owned(), 7)));
 }
 
+// Issue 42, M5: no tree is made of an output, so it may have as many values as fit into a result.
+#[test]
+fn the_output_of_a_tool_may_have_many_values() {
+    let output = json!(vec![0; 12_000]);
+    let part = json!([{"type": "tool-a", "toolCallId": "t", "state": "output-available", "output": output}]);
+    let body = json!({"id": "c", "messages": [user("u1", "One"), assistant("m", part)], "messageId": "m"});
+    let Wants::Answers { answers, .. } = parse(&body).unwrap().wants else { panic!() };
+    assert_eq!(answers[0].content, output.to_string());
+}
+
 // Issue 22
 #[test]
 fn an_answer_may_come_after_another_message_of_the_user() {

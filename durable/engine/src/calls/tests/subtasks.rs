@@ -124,6 +124,7 @@ fn a_call_without_its_arguments_starts_no_child() {
         (json!({"instructions": "x"}), "invalid arguments at title: it is missing"),
         (json!({"title": "x"}), "invalid arguments at instructions: it is missing"),
         (json!({"title": "x", "instructions": " "}), "must not be blank"),
+        (json!({"title": "x", "instructions": {"go": true}}), "invalid arguments at instructions"),
         (json!("{"), "invalid arguments"),
     ] {
         let case = Case::new(script(&[(

@@ -1,4 +1,4 @@
-//! An agent as a dump: all that it is and remembers, to be restored elsewhere. A dump is what its user says it is. So its
+//! An agent as a dump: all that it is and remembers, to be restored elsewhere. A user may write a dump by hand. So its
 //! types have no place for a provider's own form of a message (`model::RawMessage`), which the codecs return byte for byte,
 //! and a member that they do not know is refused.
 
