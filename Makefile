@@ -85,7 +85,7 @@ build: ## the Worker and the page, as they are deployed
 .PHONY: test
 test: ## everything that CI runs
 	@scripts/preflight
-	@[ -e $(PROGRAMS) ] || echo "The first run takes about twenty minutes on two cores:"
+	@[ -e $(PROGRAMS) ] || echo "The first run takes about half an hour on two cores:"
 	@+$(MAKE) $(LANES) --jobs=2 $(DEV) $(PROGRAMS) $(PAGE) $(PYTHON) $(BROWSER) $(OR_SAY_WHY)
 	@+$(MAKE) $(LANES) --jobs=2 verify release mcp-conformance faults-small $(OR_SAY_WHY)
 	@+$(MAKE) $(LANES) e2e $(OR_SAY_WHY)
