@@ -98,7 +98,7 @@ pub async fn end_visit(call: &Call, user: Uuid) -> Result<(), Failure> {
 /// Asks the object to begin a turn. Once it is admitted, a visitor's session gets its row, after the answer, and also where
 /// the client has gone before it: an erasure finds by that row a thread of which D1 has not heard.
 pub async fn begin_turn(call: &Call, envelope: ThreadEnvelope) -> Result<Response, Failure> {
-    let Some(row) = visitor_of(&envelope.owner).map(|user| NewRow::of(call, user)) else {
+    let Some(row) = visitor_of(&envelope.owner).map(|user| NewSessionRow::new(call, user)) else {
         return object::ask(&call.env, &envelope).await;
     };
     let (sender, answer) = oneshot::channel();
@@ -124,21 +124,21 @@ pub fn stored(call: &Call, owner: &Owner) {
 }
 
 fn keep(call: &Call, user: Uuid) {
-    call.context.wait_until(NewRow::of(call, user).keep());
+    call.context.wait_until(NewSessionRow::new(call, user).keep());
 }
 
 /// The row that a visitor's session gets.
-struct NewRow {
+struct NewSessionRow {
     env: Env,
     session: AnonymousSession,
     agent: String,
     now: u64,
 }
 
-impl NewRow {
-    fn of(call: &Call, user: Uuid) -> Self {
+impl NewSessionRow {
+    fn new(call: &Call, user: Uuid) -> Self {
         let session = AnonymousSession::begin(user, call.now);
-        NewRow { env: call.env.clone(), session, agent: agent(call), now: call.now }
+        NewSessionRow { env: call.env.clone(), session, agent: agent(call), now: call.now }
     }
 
     /// Writes the row, unless this isolate knows of it.

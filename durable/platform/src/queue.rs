@@ -268,7 +268,7 @@ impl Thread {
     }
 }
 
-/// What becomes of a change of the queue beyond the most events of a turn.
+/// How a change of the queue ends that comes after the most events of a turn.
 #[derive(Clone, Copy)]
 enum Beyond {
     Refused,

@@ -4,15 +4,14 @@ use std::time::Duration;
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
-use espalier_test_support::stored::{change_at, d1, eventually, object_at, places};
-use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
+use espalier_test_support::stored::{change_at, d1, eventually};
+use espalier_test_support::{Case, Client, Value, env, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use uuid::Uuid;
-use wire::protocol::Owner;
 
 use super::MAIN;
-use super::erasure::{ended, settle};
+use super::erasure::{Refused, ended, has_no_rows, is_erased_after, refused_thread, settle};
 
 /// A new visitor, and their name.
 async fn visitor() -> (Client, String) {
@@ -111,37 +110,12 @@ async fn a_network_ends_thirty_sessions_in_an_hour() {
 #[tokio::test]
 async fn a_thread_whose_rows_d1_lacks_is_found_all_the_same() {
     let case = Case::new().await;
-    let name = name_of(&case.client).await;
-    let user = format!("anonymous:{name}");
-    let outage = format!("silence_{}", name.replace('-', "_"));
-    let refuse = format!(
-        "CREATE TRIGGER {outage} BEFORE INSERT ON threads WHEN NEW.user_id = '{user}' \
-         BEGIN SELECT RAISE(ABORT, 'an outage'); END"
-    );
-    change_at(MAIN, &refuse).await;
-    let mark = format!("mark-{}", new_id());
-    case.script("", [text(&format!("It is {mark}."))]).await;
-    let events = case.chat("Hello").await;
-    let thread = events[0].text("thread_id").to_owned();
-    let owner = Owner { issuer: "anonymous".to_owned(), tenant: "public".to_owned(), user: name.clone() };
-    let object = owner.object_name(Uuid::try_parse(&thread).expect("an id"));
-    eventually("D1 has refused the turn", || async {
-        let waits = object_at(MAIN, &object, "SELECT 1 FROM outbox WHERE attempts > 0").await;
-        (!waits.is_empty()).then_some(())
-    })
-    .await;
+    let Refused { user, mark, outage, .. } = refused_thread(&case).await;
     change_at(MAIN, &format!("DELETE FROM sessions WHERE user_id = '{user}'")).await;
     let erasure = erase(&case.client).await.expect(202).await.json().await;
     assert!(!erasure["ended_at"].is_null(), "nothing of the visitor is known: {erasure}");
-    change_at(MAIN, &format!("DROP TRIGGER {outage}")).await;
-    eventually("the thread is gone", || async {
-        places(MAIN, &mark).await.iter().all(|place| place.ends_with("freed")).then_some(())
-    })
-    .await;
-    for table in ["threads", "messages", "llm_usage"] {
-        let left = d1(&format!("SELECT 1 FROM {table} WHERE user_id = ?1"), &[&user]).await;
-        assert!(left.is_empty(), "{table}");
-    }
+    is_erased_after(&outage, &mark).await;
+    has_no_rows(&user).await;
 }
 
 // A request that was admitted before the erasure stores something after it.

@@ -276,14 +276,21 @@ async fn a_request_with_a_slow_body_is_admitted_again() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-// An erasure finds the threads that D1 knows. One that began while D1 was down goes as soon as D1 hears of it.
-#[tokio::test]
-async fn a_thread_of_which_d1_could_not_hear_goes_too() {
-    let case = Case::new().await;
+/// A visitor's thread of which D1 refuses to hear, until the trigger goes.
+pub struct Refused {
+    pub user: String,
+    pub mark: String,
+    pub thread: String,
+    /// The name of its object.
+    pub object: String,
+    /// The trigger.
+    pub outage: String,
+}
+
+pub async fn refused_thread(case: &Case) -> Refused {
     let session = case.client.post("/api/session", &json!({})).await.expect(200).await.json().await;
     let name = session["user_id"].as_str().expect("a user").to_owned();
     let user = format!("anonymous:{name}");
-    // For this user D1 is down.
     let outage = format!("outage_{}", name.replace('-', "_"));
     let refuse = format!(
         "CREATE TRIGGER {outage} BEFORE INSERT ON threads WHEN NEW.user_id = '{user}' \
@@ -301,6 +308,30 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
         (!waits.is_empty()).then_some(())
     })
     .await;
+    Refused { user, mark, thread, object, outage }
+}
+
+/// Ends the outage, and waits until no table and no file has the mark.
+pub async fn is_erased_after(outage: &str, mark: &str) {
+    change_at(MAIN, &format!("DROP TRIGGER {outage}")).await;
+    eventually("the thread is gone", || async {
+        places(MAIN, mark).await.iter().all(|place| place.ends_with("freed")).then_some(())
+    })
+    .await;
+}
+
+pub async fn has_no_rows(user: &str) {
+    for table in ["threads", "messages", "llm_usage"] {
+        let left = d1(&format!("SELECT 1 FROM {table} WHERE user_id = ?1"), &[user]).await;
+        assert!(left.is_empty(), "{table}");
+    }
+}
+
+// An erasure finds the threads that D1 knows. One that began while D1 was down goes as soon as D1 hears of it.
+#[tokio::test]
+async fn a_thread_of_which_d1_could_not_hear_goes_too() {
+    let case = Case::new().await;
+    let Refused { user, mark, thread, object, outage } = refused_thread(&case).await;
     // A turn of it is still open: its usage goes, too.
     case.script("waits", [call("ui_paste", json!({}))]).await;
     let tool = json!({ "name": "ui_paste", "description": "Pastes.", "input_schema": { "type": "object" } });
@@ -317,11 +348,7 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
         .await;
     let left = places(MAIN, &mark).await;
     assert!(left.iter().any(|place| place == "do messages"), "the job knows nothing of it: {left:?}");
-    change_at(MAIN, &format!("DROP TRIGGER {outage}")).await;
-    eventually("the thread is gone", || async {
-        places(MAIN, &mark).await.iter().all(|place| place.ends_with("freed")).then_some(())
-    })
-    .await;
+    is_erased_after(&outage, &mark).await;
     // The deletion is told again after a minute. Nothing waits for that, the record of the turn that it stopped neither.
     let again =
         object_at(MAIN, &object, "SELECT 1 FROM outbox WHERE due_at > unixepoch('subsec') * 1000").await;
@@ -331,10 +358,7 @@ async fn a_thread_of_which_d1_could_not_hear_goes_too() {
         object_at(MAIN, &object, waits).await.is_empty().then_some(())
     })
     .await;
-    for table in ["threads", "messages", "llm_usage"] {
-        let left = d1(&format!("SELECT 1 FROM {table} WHERE user_id = ?1"), &[&user]).await;
-        assert!(left.is_empty(), "{table}");
-    }
+    has_no_rows(&user).await;
 }
 
 // One object that fails keeps the job open, and nothing else of the user.

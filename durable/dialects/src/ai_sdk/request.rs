@@ -277,7 +277,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    async fn of(message: &Message<'a>, index: usize, pace: &Pace<'_>) -> Result<Self, ApiError> {
+    async fn divide(message: &Message<'a>, index: usize, pace: &Pace<'_>) -> Result<Self, ApiError> {
         let at = format!("messages[{index}].parts");
         let form = |error: ApiError| match error.code {
             ErrorCode::InvalidRequest => ApiError::field(&at, "expected an array of parts of the AI SDK"),
@@ -298,7 +298,7 @@ impl<'a> Parts<'a> {
 
 /// The content of a user's message: its texts and files.
 async fn content(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result<Content, ApiError> {
-    let parts = Parts::of(message, index, pace).await?;
+    let parts = Parts::divide(message, index, pace).await?;
     if parts.newest.count > MAX_MESSAGES || message.parts.json.len() > MAX_PIECE {
         let detail = format!("a message has at most {MAX_MESSAGES} parts and {MAX_PIECE} bytes");
         return Err(ApiError::field(parts.at, detail));
@@ -339,7 +339,7 @@ async fn content(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result
 /// The answers in a message of the assistant: decisions on calls, and results of the client's own tools. Those that were
 /// given before are among them, because a client sends all parts again; the thread knows which calls still wait.
 async fn answers(message: &Message<'_>, index: usize, pace: &Pace<'_>) -> Result<Wants, ApiError> {
-    let parts = Parts::of(message, index, pace).await?;
+    let parts = Parts::divide(message, index, pace).await?;
     let (mut answers, mut bytes) = (Vec::new(), 0);
     for (_, piece) in parts.newest.back() {
         // Of a part that has the output of a tool no tree is made, so it may have any number of values.

@@ -154,7 +154,7 @@ pub struct Case {
     pub setting: Setting,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
-    /// What earlier turns left of agents.
+    /// The agents of earlier turns.
     pub agents: Rc<KeptAgents>,
 }
 

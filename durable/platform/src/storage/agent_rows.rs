@@ -239,20 +239,21 @@ mod tests {
         let longest = Agent { instructions: worst, heard: vec![heard], ..Agent::default() };
         let (made, state) = columns(&longest).unwrap();
         assert!(made.len() < 200_000 && state.len() < 700_000, "{} {}", made.len(), state.len());
-        let whole = said(MAX_ROUND_BYTES - 100);
+        let whole = round_of_bytes(MAX_ROUND_BYTES - 100);
         let text = |round: Round| {
             let [array] = round_texts(&[round]).unwrap().try_into().unwrap();
             let [text]: [String; 1] = serde_json::from_str(&array).unwrap();
             text
         };
         assert_eq!(text(whole.clone()), serde_json::to_string(&whole).unwrap());
-        let cut = text(said(3 * MAX_ROUND_BYTES));
+        let cut = text(round_of_bytes(3 * MAX_ROUND_BYTES));
         assert!(
-            cut.len() <= MAX_ROUND_BYTES && cut != serde_json::to_string(&said(3 * MAX_ROUND_BYTES)).unwrap()
+            cut.len() <= MAX_ROUND_BYTES
+                && cut != serde_json::to_string(&round_of_bytes(3 * MAX_ROUND_BYTES)).unwrap()
         );
     }
 
-    fn said(bytes: usize) -> Round {
+    fn round_of_bytes(bytes: usize) -> Round {
         vec![Message::User { content: "x".repeat(bytes).as_str().into() }]
     }
 
@@ -260,10 +261,10 @@ mod tests {
     #[test]
     fn a_statement_writes_many_rounds_in_their_order_and_a_row_stays_a_round() {
         let thread = thread();
-        let mut all: Vec<Round> = (1..=MAX_ROUNDS).map(said).collect();
+        let mut all: Vec<Round> = (1..=MAX_ROUNDS).map(round_of_bytes).collect();
         // A text comes back byte for byte: SQLite does not read into it.
         all.push(vec![Message::User { content: "\u{0}\"\\é 1.0e2".into() }]);
-        all.push(said(2 * STATEMENT_BYTES));
+        all.push(round_of_bytes(2 * STATEMENT_BYTES));
         let statements = round_texts(&all).unwrap();
         let bytes: usize = all.iter().map(|round| serde_json::to_string(round).unwrap().len()).sum();
         let most = bytes / STATEMENT_BYTES + 2;
