@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use wire::protocol::{AgentDump, ApiError, ChatRequest};
+use wire::pace::{Pace, at_once, no_pause};
+use wire::protocol::{ApiError, ChatRequest, SentDump};
 
 use super::document::document;
 use super::tests::operations;
@@ -146,8 +147,13 @@ fn a_dump_has_a_schema_that_knows_all_its_members() {
     let far = json!({ "user": { "content": [{ "type": "image", "data": "http://10.0.0.7/a.png" }] } });
     for message in [raw, far, json!({ "system": { "content": "x" } })] {
         let dump = with(json!([[user, message]]));
-        assert!(!schema.is_valid(&dump) && AgentDump::parse(dump.to_string().as_bytes()).is_err(), "{dump}");
+        assert!(!schema.is_valid(&dump) && read_dump(&dump).is_err(), "{dump}");
     }
+}
+
+fn read_dump(dump: &Value) -> Result<(), ApiError> {
+    let dump = dump.to_string();
+    at_once(SentDump::parse(dump.as_bytes(), &Pace::new(&no_pause))).unwrap().map(drop)
 }
 
 /// Reads a body that has this content.
@@ -159,7 +165,7 @@ const WITH_PARTS: [(&str, Reads); 2] = [
     ("RestoreAgent", |content| {
         let rounds = json!([[{ "user": { "content": content } }]]);
         let dump = json!({ "name": "a", "instructions": "A.", "rounds": rounds });
-        AgentDump::parse(dump.to_string().as_bytes()).map(drop)
+        read_dump(&dump)
     }),
 ];
 

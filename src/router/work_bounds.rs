@@ -10,9 +10,10 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use wire::pace::{Pace, STRETCH, at_once, no_pause};
 use wire::protocol::{
-    AgentDump, ApiError, Approval, ChatRequest, ContinueSession, DocumentChange, ErrorCode, MAX_JSON_VALUES,
+    ApiError, Approval, ChatRequest, ContinueSession, DocumentChange, ErrorCode, MAX_JSON_VALUES, MAX_ROUNDS,
     NewCollection, NewHook, NewInstructions, NewKey, NewSession, NewShare, OpenAiApi, ProjectChange,
-    QueueChange, QueuedChange, SignIn, StartSignIn, TaskChange, ThreadChange, ToolResult, WorkflowDefinition,
+    QueueChange, QueuedChange, SentDump, SignIn, StartSignIn, TaskChange, ThreadChange, ToolResult,
+    WorkflowDefinition,
 };
 
 use super::{Method, TABLE};
@@ -58,7 +59,7 @@ const BOUNDS: &[(Method, &str, Bound)] = &[
     (Method::Put, "/api/threads/{}/hooks/{}", values!(NewHook::parse)),
     (Method::Patch, "/api/threads/{}/queue", values!(QueueChange::parse)),
     (Method::Patch, "/api/threads/{}/queue/{}", values!(QueuedChange::parse)),
-    (Method::Post, "/api/threads/{}/agents", Values(50_000, |body| AgentDump::parse(body).map(drop))),
+    (Method::Post, "/api/threads/{}/agents", Paced(|most, pace| dump(most, pace).boxed_local())),
     (Method::Delete, "/api/me", values!(Confirmation::check)),
     (Method::Post, "/api/keys", values!(NewKey::parse, 0)),
     (Method::Put, PUT_FILE, Bytes),
@@ -97,6 +98,15 @@ async fn ai_sdk(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
     let newest = format!(r#"{{"role":"user","id":"u","parts":[{parts}{{"type":"text","text":"Hello"}}]}}"#);
     let body = body_of(most, "messages", r#"{"role":"user","id":"u","parts":[]},"#, &newest);
     ai_sdk::Sent::parse(body.as_bytes(), pace).await.map(drop)
+}
+
+/// A dump of as many messages as there may be, and as many bytes.
+async fn dump(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
+    let round = |text: usize| format!(r#"[{{"user":{{"content":"{}"}}}}]"#, "x".repeat(text));
+    let around = r#"{"name":"a","instructions":"","rounds":[]}"#.len() + 24 * MAX_ROUNDS;
+    let rounds = vec![round((most - around) / MAX_ROUNDS); MAX_ROUNDS].join(",");
+    let body = format!(r#"{{"name":"a","instructions":"","rounds":[{rounds}]}}"#);
+    SentDump::parse(body.as_bytes(), pace).await.map(drop)
 }
 
 async fn chat(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {

@@ -43,7 +43,7 @@ use futures::future::LocalBoxFuture;
 use platform::clock;
 use wire::pace::Pause;
 use wire::protocol::{
-    AgentDump, ApiError, ErrorCode, NewHook, OpenAiApi, Owner, QueueChange, QueuedChange, ThreadCommand,
+    ApiError, ErrorCode, NewHook, OpenAiApi, Owner, QueueChange, QueuedChange, ThreadCommand,
 };
 use worker::{Date, Env, console_error};
 
@@ -214,11 +214,7 @@ fn answering<'a>(
             ask(caller.owner()?, id, ThreadCommand::RemoveQueued { message_id: message.to_owned() })
         }
         Route::Agents { id } => ask(caller.owner()?, id, ThreadCommand::Agents),
-        Route::RestoreAgent { id } => {
-            let dump = Box::new(AgentDump::parse(body)?);
-            let stored = (body.len(), ThreadCommand::RestoreAgent { dump });
-            uploads::ask(call, caller.owner()?, id, stored).boxed_local()
-        }
+        Route::RestoreAgent { id } => threads::restore_agent(call, caller.owner()?, id, body).boxed_local(),
         Route::AgentRounds { id, agent } => {
             threads::agent_rounds(call, caller.owner()?, id, agent).boxed_local()
         }

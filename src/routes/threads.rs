@@ -2,11 +2,14 @@
 
 use platform::storage::index::{self, ThreadQuery};
 use uuid::Uuid;
+use wire::pace::Pace;
 use wire::protocol::{
-    ApiError, Change, ErrorCode, Owner, ThreadChange, ThreadCommand, ThreadDetail, ThreadEnvelope, ThreadList,
+    ApiError, Change, ErrorCode, Owner, SentDump, ThreadChange, ThreadCommand, ThreadDetail, ThreadEnvelope,
+    ThreadList,
 };
+use worker::Date;
 
-use super::object;
+use super::{object, pauses, uploads};
 use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::problem::Failure;
@@ -18,6 +21,16 @@ pub async fn ask(call: &Call, owner: Owner, id: &str, command: ThreadCommand) ->
     let thread_id = Uuid::try_parse(id)
         .map_err(|_| ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id"))?;
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+}
+
+/// `POST /api/threads/{id}/agents`: a dump, within the day's quotas of uploads.
+pub async fn restore_agent(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+    let pauses = pauses(Date::now().as_millis());
+    let pace = Pace::new(&pauses);
+    let SentDump { dump, rounds } = SentDump::parse(body, &pace).await?;
+    pace.before(body.len()).await?;
+    let asked = ask(call, owner.clone(), id, ThreadCommand::RestoreAgent { dump: Box::new(dump), rounds });
+    uploads::within(call, &owner, body.len(), asked, Answer::is_ok).await
 }
 
 /// `GET /api/threads`: the pinned ones first, then newest first; all of them or those that have a text.

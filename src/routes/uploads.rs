@@ -3,12 +3,12 @@
 
 use platform::accounts;
 use platform::quota::{Rule, Stored, UploadAsk};
-use wire::protocol::{ApiError, ErrorCode, Owner, ThreadCommand};
+use wire::protocol::{ApiError, ErrorCode, Owner};
 use worker::console_error;
 
-use super::{sessions, threads};
+use super::sessions;
 use crate::auth::session;
-use crate::call::{Answer, Call};
+use crate::call::Call;
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 
@@ -77,15 +77,4 @@ pub async fn within<T>(
     let stored = outcome.as_ref().is_ok_and(is_stored);
     upload.settle(call, if stored { need } else { Stored::default() });
     outcome
-}
-
-/// Has a thread's object store something of so many bytes.
-pub async fn ask(
-    call: &Call,
-    owner: Owner,
-    id: &str,
-    (bytes, command): (usize, ThreadCommand),
-) -> Result<Answer, Failure> {
-    let asked = threads::ask(call, owner.clone(), id, command);
-    within(call, &owner, bytes, asked, Answer::is_ok).await
 }

@@ -191,6 +191,8 @@ export function launch() {
   return chromium.launch({
     ...(executablePath ? { executablePath } : { channel: "chrome" }),
     args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+    // In the locale C, Chromium saves a file whose name is not ASCII as "download".
+    env: { ...process.env, LC_ALL: "C.UTF-8" },
   });
 }
 

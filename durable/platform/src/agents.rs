@@ -161,6 +161,7 @@ impl Thread {
         self: &Rc<Self>,
         owner: &Owner,
         dump: AgentDump,
+        kept_rounds: Vec<String>,
     ) -> Result<Response, ApiError> {
         let hooks = check(&dump)?;
         self.found(owner)?;
@@ -180,7 +181,7 @@ impl Thread {
             heard.push(WOKEN.to_owned());
             let id = new_id(self.clock.now_ms());
             let agent = Agent {
-                id,
+                id: id.clone(),
                 name,
                 instructions,
                 code,
@@ -193,7 +194,10 @@ impl Thread {
             };
             let rounds = rounds.into_iter().map(|round| round.into_iter().map(Message::from).collect());
             let row = AgentRow { agent, has_ended: false, rounds: rounds.collect() };
-            self.store.transaction(|| self.store.keep_agents(&turn_id, &[row]))?;
+            self.store.transaction(|| {
+                self.store.keep_agents(&turn_id, &[row])?;
+                self.store.keep_rounds(&turn_id, &id, &kept_rounds)
+            })?;
         }
         self.list_agents(owner)
     }

@@ -143,7 +143,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             thread.list_agent_rounds(&owner, &name, cursor.as_deref())
         }
         ThreadCommand::DumpAgent { name } => thread.dump_agent(&owner, &name),
-        ThreadCommand::RestoreAgent { dump } => thread.restore_agent(&owner, *dump).await,
+        ThreadCommand::RestoreAgent { dump, rounds } => thread.restore_agent(&owner, *dump, rounds).await,
         ThreadCommand::EndAgent { name } => thread.end_agent(&owner, &name).await,
         ThreadCommand::StartSession { session_id, workflow, goal, visitor } => {
             thread.start_session((&owner, thread_id), session_id, *workflow, (goal, visitor)).await

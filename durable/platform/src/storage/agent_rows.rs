@@ -7,10 +7,7 @@ use super::history;
 use super::path::{ON_PATH, path_of};
 use bindings::rows::arrays_within;
 use engine::journal::{Agent, AgentRow, People, Round};
-use wire::protocol::{Hook, MAX_ROUND_MESSAGES, MAX_ROUNDS};
-
-/// The most bytes of one round in its row. The platform takes 2 MB, and an agent remembers 500,000 bytes of rounds.
-pub const MAX_ROUND_BYTES: usize = 450_000;
+use wire::protocol::{Hook, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS};
 
 /// The bytes of rounds that one statement writes: as many as the platform takes of SQL
 /// (<https://developers.cloudflare.com/durable-objects/platform/limits/>), so the memory of one stays small. A statement a
@@ -109,13 +106,16 @@ pub fn agent_of(made: &str, state: &str) -> Result<Agent, StoreError> {
     Ok(Agent { interlocutors, heard, missed, hooks, ..made })
 }
 
-/// The arrays of [`PUT_AGENT_ROUNDS`], each with as many rounds as a statement takes. A round that is longer than a row takes
-/// is cut, and says so.
+/// The rows of rounds. A round that is longer than a row takes is cut, and says so.
 pub fn round_texts(rounds: &[Round]) -> Result<Vec<String>, StoreError> {
-    // As a text: SQLite would write parsed JSON in another form.
-    let text = |round: &Round| Ok(serde_json::to_string(&history::fit(round, MAX_ROUND_BYTES)?)?);
-    let texts = rounds.iter().map(text).collect::<Result<Vec<String>, StoreError>>()?;
-    Ok(arrays_within(&texts, STATEMENT_BYTES))
+    rounds.iter().map(|round| history::fit(round, MAX_ROUND_BYTES)).collect()
+}
+
+/// The arrays of [`PUT_AGENT_ROUNDS`], each with as many rows as a statement takes.
+pub fn round_arrays(texts: &[String]) -> Result<Vec<String>, StoreError> {
+    // As texts: SQLite would write parsed JSON in another form.
+    let quoted: Vec<String> = texts.iter().map(serde_json::to_string).collect::<Result<_, _>>()?;
+    Ok(arrays_within(&quoted, STATEMENT_BYTES))
 }
 
 /// The size of a list of rounds.
@@ -241,8 +241,7 @@ mod tests {
         assert!(made.len() < 200_000 && state.len() < 700_000, "{} {}", made.len(), state.len());
         let whole = round_of_bytes(MAX_ROUND_BYTES - 100);
         let text = |round: Round| {
-            let [array] = round_texts(&[round]).unwrap().try_into().unwrap();
-            let [text]: [String; 1] = serde_json::from_str(&array).unwrap();
+            let [text]: [String; 1] = round_texts(&[round]).unwrap().try_into().unwrap();
             text
         };
         assert_eq!(text(whole.clone()), serde_json::to_string(&whole).unwrap());
@@ -265,7 +264,7 @@ mod tests {
         // A text comes back byte for byte: SQLite does not read into it.
         all.push(vec![Message::User { content: "\u{0}\"\\é 1.0e2".into() }]);
         all.push(round_of_bytes(2 * STATEMENT_BYTES));
-        let statements = round_texts(&all).unwrap();
+        let statements = round_arrays(&round_texts(&all).unwrap()).unwrap();
         let bytes: usize = all.iter().map(|round| serde_json::to_string(round).unwrap().len()).sum();
         let most = bytes / STATEMENT_BYTES + 2;
         assert!((most / 2..=2 * most).contains(&statements.len()), "{} for {bytes}", statements.len());

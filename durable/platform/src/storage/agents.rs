@@ -3,7 +3,9 @@
 use worker::SqlStorageValue;
 
 use super::StoreError;
-use super::agent_rows::{self, Size, agent_of, columns, newest_rounds, round_texts, select_agents};
+use super::agent_rows::{
+    self, Size, agent_of, columns, newest_rounds, round_arrays, round_texts, select_agents,
+};
 use super::path::Path;
 use super::sql::{Store, int};
 use engine::journal::{Agent, AgentRow, Round};
@@ -78,9 +80,15 @@ impl Store {
             self.run(agent_rows::PUT_AGENT, [id.into(), made.into()])?;
             let state: SqlStorageValue = (!has_ended).then_some(state).into();
             self.run(agent_rows::PUT_AGENT_STATE, [id.into(), turn_id.into(), state])?;
-            for texts in round_texts(rounds)? {
-                self.run(agent_rows::PUT_AGENT_ROUNDS, [id.into(), turn_id.into(), texts.into()])?;
-            }
+            self.keep_rounds(turn_id, id, &round_texts(rounds)?)?;
+        }
+        Ok(())
+    }
+
+    /// Writes rounds that an agent gained in a turn, each as the text of its row, within a transaction.
+    pub fn keep_rounds(&self, turn_id: &str, id: &str, texts: &[String]) -> Result<(), StoreError> {
+        for array in round_arrays(texts)? {
+            self.run(agent_rows::PUT_AGENT_ROUNDS, [id.into(), turn_id.into(), array.into()])?;
         }
         Ok(())
     }

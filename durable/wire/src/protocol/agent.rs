@@ -7,7 +7,8 @@ use super::Hook;
 mod dump;
 
 pub use dump::{
-    AgentCall, AgentDump, AgentMessage, DumpedHook, MAX_DUMP_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS,
+    AgentCall, AgentDump, AgentMessage, DumpedHook, MAX_DUMP_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES,
+    MAX_ROUNDS, SentDump,
 };
 
 /// The agents of a thread.

@@ -220,7 +220,11 @@ pub enum ThreadCommand {
     },
     /// Make an agent of a dump.
     RestoreAgent {
+        /// Its rounds stand beside it; those of older Workers stand in it.
         dump: Box<AgentDump>,
+        /// The rounds as the rows of an agent have them: each is the JSON of its messages.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rounds: Vec<String>,
     },
     /// End an agent, with those that it made.
     EndAgent {
@@ -287,7 +291,7 @@ crate::tagged!(ThreadCommand by "do" {
     "agents" => Agents,
     "agent_rounds" => AgentRounds { name, cursor },
     "dump_agent" => DumpAgent { name },
-    "restore_agent" => RestoreAgent { dump },
+    "restore_agent" => RestoreAgent { dump, #[serde(default)] rounds },
     "end_agent" => EndAgent { name },
     "start_session" => StartSession { session_id, workflow, goal, visitor },
     "continue_session" => ContinueSession { session_id, workflow_id, ended },

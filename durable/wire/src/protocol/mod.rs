@@ -32,7 +32,7 @@ mod workspace;
 
 pub use agent::{
     AgentCall, AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, DumpedHook,
-    MAX_DUMP_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS, MainAgent,
+    MAX_DUMP_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS, MainAgent, SentDump,
 };
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};

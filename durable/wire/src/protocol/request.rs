@@ -244,12 +244,12 @@ pub fn read_body<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiErro
 
 /// Reads a body as a JSON object. The error names the first offending member.
 pub(super) fn read<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
-    read_wide(body, MAX_JSON_VALUES)
+    check_size(body, MAX_JSON_VALUES)?;
+    read_sized(body)
 }
 
-/// Reads a body of at most so many values as a JSON object.
-pub(super) fn read_wide<'de, T: Deserialize<'de>>(body: &'de [u8], most: usize) -> Result<T, ApiError> {
-    check_size(body, most)?;
+/// Reads a body whose size was checked.
+pub(super) fn read_sized<'de, T: Deserialize<'de>>(body: &'de [u8]) -> Result<T, ApiError> {
     let text = from_utf8(body).map_err(|error| not_utf8(body, error.valid_up_to()))?;
     crate::json::from_str(text).map_err(|error| refusal(text, &error))
 }
@@ -376,7 +376,7 @@ pub fn check_size(body: &[u8], most: usize) -> Result<(), ApiError> {
 
 /// The nesting of arrays and objects, and the number of values, without building them. It counts the signs before values,
 /// so an empty array or object counts twice.
-fn size(json: &[u8]) -> (usize, usize) {
+pub(super) fn size(json: &[u8]) -> (usize, usize) {
     let (mut depth, mut deepest, mut values, mut in_string, mut escaped) = (0_usize, 0, 1, false, false);
     for &byte in json {
         match byte {

@@ -6,10 +6,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::model::{Message, ToolCall};
-use crate::protocol::request::read_wide;
-use crate::protocol::{ApiError, Content, Hook, HookPoint, HookReach};
+use crate::pace::{Pace, reading};
+use crate::protocol::request::{MAX_JSON_VALUES, check_size, read_sized, size};
+use crate::protocol::{ApiError, Content, ErrorCode, Hook, HookPoint, HookReach, path, words};
 
 /// The most bytes of a dump: what an agent remembers and has heard, its instructions, and the JSON around them.
 pub const MAX_DUMP_BYTES: usize = 2_000_000;
@@ -18,15 +20,19 @@ pub const MAX_DUMP_BYTES: usize = 2_000_000;
 pub const MAX_ROUNDS: usize = 1_000;
 /// The most messages in these rounds, for the same reasons: a round may have any number of them.
 pub const MAX_ROUND_MESSAGES: usize = 5 * MAX_ROUNDS;
+/// The most bytes of one round as JSON, in its row and in a dump. The platform takes 2 MB in a row, and an agent remembers
+/// 500,000 bytes of rounds.
+pub const MAX_ROUND_BYTES: usize = 450_000;
 
 /// The most values of a dump: an agent may remember 5 000 results of parallel calls, and each call with its result has ten.
+/// One message, and what stands beside the rounds, have as many as other bodies.
 const MAX_DUMP_VALUES: usize = 50_000;
 
 /// An agent with all that it remembers, to be restored elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct AgentDump {
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema), schemars(rename = "AgentDump"))]
+#[serde(deny_unknown_fields, bound(deserialize = "M: Deserialize<'de>"))]
+pub struct AgentDump<M = AgentMessage> {
     #[cfg_attr(feature = "openapi", schemars(length(max = 32), regex(pattern = r"^[a-z][a-z0-9_-]{0,31}$")))]
     pub name: String,
     pub instructions: String,
@@ -51,7 +57,23 @@ pub struct AgentDump {
     /// Its rounds, oldest first: a question each, with everything up to the answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_ROUNDS)))]
-    pub rounds: Vec<Vec<AgentMessage>>,
+    pub rounds: Vec<Vec<M>>,
+}
+
+/// A dump that a client sent, its rounds apart.
+#[derive(Debug, PartialEq)]
+pub struct SentDump {
+    /// The dump without its rounds.
+    pub dump: AgentDump,
+    /// The rounds as the rows of an agent have them: each is the JSON of its [`Message`]s.
+    pub rounds: Vec<String>,
+}
+
+/// The rounds of a dump, of which nothing was read yet.
+#[derive(Deserialize)]
+struct Rounds<'a> {
+    #[serde(borrow, default)]
+    rounds: Vec<&'a RawValue>,
 }
 
 /// A hook of a dump.
@@ -120,29 +142,88 @@ pub struct AgentCall {
     pub arguments: String,
 }
 
-impl AgentDump {
-    /// Reads and checks a body. Each call in a round must have its result, because models refuse anything else. Images and
-    /// files have the rules of a chat message. Its text may be longer than one: an agent's question has all that it heard.
-    pub fn parse(body: &[u8]) -> Result<AgentDump, ApiError> {
-        let dump: AgentDump = read_wide(body, MAX_DUMP_VALUES)?;
-        check_count(&dump.rounds)?;
-        for (number, round) in dump.rounds.iter().enumerate() {
-            if !is_whole(round) {
-                let detail = "expected a user's message first, and each call with its result after it";
-                return Err(ApiError::field(format!("rounds.{number}"), detail));
-            }
-            for (place, message) in round.iter().enumerate() {
-                let AgentMessage::User { content } = message else { continue };
-                let field = format!("rounds[{number}][{place}].user.content");
-                content.check_parts().map_err(|error| error.renamed("content", &field))?;
-            }
+impl SentDump {
+    /// Reads and checks a body, message by message, with pauses. Each call in a round must have its result, because models
+    /// refuse anything else. Images and files have the rules of a chat message. Its text may be longer than one: an agent's
+    /// question has all that it heard.
+    pub async fn parse(body: &[u8], pace: &Pace<'_>) -> Result<SentDump, ApiError> {
+        pace.before(reading(body.len(), 0)).await?;
+        check_size(body, MAX_DUMP_VALUES)?;
+        check_rest(body, pace).await?;
+        pace.before(reading(body.len(), MAX_JSON_VALUES)).await?;
+        let sent: AgentDump<&RawValue> = read_sized(body)?;
+        check_count(&sent.rounds)?;
+        let mut rounds = Vec::new();
+        for (number, round) in sent.rounds.iter().enumerate() {
+            rounds.push(read_round(number, round, pace).await?);
         }
-        Ok(dump)
+        let AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds: _ } = sent;
+        let none = Vec::new();
+        let dump = AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds: none };
+        Ok(SentDump { dump, rounds })
     }
 }
 
+/// Refuses a dump that has more values beside its rounds than other bodies have.
+async fn check_rest(body: &[u8], pace: &Pace<'_>) -> Result<(), ApiError> {
+    let (_, values) = size(body);
+    if values <= MAX_JSON_VALUES {
+        return Ok(());
+    }
+    pace.before(reading(body.len(), 0)).await?;
+    let Rounds { rounds } = read_sized(body)?;
+    let in_rounds: usize = rounds.iter().map(|round| size(round.get().as_bytes()).1).sum();
+    match values.saturating_sub(in_rounds) > MAX_JSON_VALUES {
+        true => {
+            let detail = format!("the dump has more than {MAX_JSON_VALUES} values beside its rounds");
+            Err(ApiError::new(ErrorCode::InvalidRequest, detail))
+        }
+        false => Ok(()),
+    }
+}
+
+/// Reads and checks the messages of a round. Returns them as the row of the round.
+async fn read_round(number: usize, sent: &[&RawValue], pace: &Pace<'_>) -> Result<String, ApiError> {
+    let mut round = Vec::new();
+    for (place, json) in sent.iter().enumerate() {
+        round.push(read_message(&format!("rounds[{number}][{place}]"), json.get(), pace).await?);
+    }
+    let field = format!("rounds.{number}");
+    if !is_whole(&round) {
+        let detail = "expected a user's message first, and each call with its result after it";
+        return Err(ApiError::field(field, detail));
+    }
+    let round: Vec<Message> = round.into_iter().map(Message::from).collect();
+    match serde_json::to_string(&round) {
+        Ok(text) if text.len() <= MAX_ROUND_BYTES => Ok(text),
+        Ok(_) => Err(ApiError::field(field, format!("a round has at most {MAX_ROUND_BYTES} bytes"))),
+        Err(error) => Err(ApiError::new(ErrorCode::Internal, format!("writing a round: {error}"))),
+    }
+}
+
+async fn read_message(place: &str, json: &str, pace: &Pace<'_>) -> Result<AgentMessage, ApiError> {
+    pace.before(json.len()).await?;
+    let (_, values) = size(json.as_bytes());
+    if values > MAX_JSON_VALUES {
+        return Err(ApiError::field(place, format!("a message has at most {MAX_JSON_VALUES} values")));
+    }
+    pace.before(reading(json.len(), values)).await?;
+    let message = crate::json::from_str(json).map_err(|error| {
+        let within = match path::of_error(json.as_bytes(), &error).as_str() {
+            "." => place.to_owned(),
+            path => format!("{place}.{path}"),
+        };
+        words::refusal(&within, &error)
+    })?;
+    if let AgentMessage::User { content } = &message {
+        let field = format!("{place}.user.content");
+        content.check_parts().map_err(|error| error.renamed("content", &field))?;
+    }
+    Ok(message)
+}
+
 /// Refuses more rounds, or more messages in them, than an agent remembers.
-fn check_count(rounds: &[Vec<AgentMessage>]) -> Result<(), ApiError> {
+fn check_count<M>(rounds: &[Vec<M>]) -> Result<(), ApiError> {
     let messages: usize = rounds.iter().map(Vec::len).sum();
     match rounds.len() <= MAX_ROUNDS && messages <= MAX_ROUND_MESSAGES {
         true => Ok(()),

@@ -101,7 +101,7 @@ fn dump() -> AgentDump {
         "name": "critic", "instructions": "Be strict.", "tools": ["echo"], "servers": ["s"], "denied": ["d"],
         "heard": ["h"], "hooks": [hook()], "rounds": [[{"user": {"content": "Hello."}}]],
     });
-    AgentDump::parse(dump.to_string().as_bytes()).unwrap()
+    serde_json::from_value(dump).unwrap()
 }
 
 // Long: an entry for each command.
@@ -147,7 +147,8 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Agents,
         ThreadCommand::AgentRounds { name: "critic".into(), cursor: Some("7".into()) },
         ThreadCommand::DumpAgent { name: "critic".into() },
-        ThreadCommand::RestoreAgent { dump: Box::new(dump()) },
+        ThreadCommand::RestoreAgent { dump: Box::new(dump()), rounds: Vec::new() },
+        ThreadCommand::RestoreAgent { dump: Box::new(dump()), rounds: vec!["[]".into()] },
         ThreadCommand::EndAgent { name: "critic".into() },
         ThreadCommand::StartSession {
             session_id: Uuid::nil(),

@@ -1,17 +1,29 @@
+use std::cell::Cell;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::*;
 use crate::model::{ModelChoice, RawMessage, RawValueEq};
-use crate::protocol::{ErrorCode, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS};
+use crate::pace::{BYTE_READ, STRETCH, at_once, no_pause};
+use crate::protocol::{MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS};
 
-fn with_rounds(rounds: Value) -> Result<AgentDump, ApiError> {
-    let dump = json!({"name": "a", "instructions": "A.", "rounds": rounds});
-    AgentDump::parse(dump.to_string().as_bytes())
+fn parse_dump(body: &[u8]) -> Result<SentDump, ApiError> {
+    at_once(SentDump::parse(body, &Pace::new(&no_pause))).unwrap()
 }
 
-fn field(refused: Result<AgentDump, ApiError>) -> Option<String> {
+/// What the row of a round has.
+fn row_of(round: &str) -> Value {
+    serde_json::from_str(round).unwrap()
+}
+
+fn with_rounds(rounds: Value) -> Result<SentDump, ApiError> {
+    let dump = json!({"name": "a", "instructions": "A.", "rounds": rounds});
+    parse_dump(dump.to_string().as_bytes())
+}
+
+fn field(refused: Result<SentDump, ApiError>) -> Option<String> {
     refused.err().and_then(|error| error.field.clone())
 }
 
@@ -36,8 +48,11 @@ fn a_dump_has_whole_rounds() {
     let result =
         |id: &str| json!({"tool": {"call_id": id, "name": "echo", "content": "x", "is_error": false}});
     let parse = |round: Value| with_rounds(json!([[user], round]));
-    let whole = json!([user, call(&["1", "2"]), result("1"), result("2"), call(&[])]);
-    assert_eq!(parse(whole).unwrap().rounds[1].len(), 5);
+    let last = json!({"assistant": {"content": "Done."}});
+    let whole = json!([user, call(&["1", "2"]), result("1"), result("2"), last]);
+    let read = parse(whole.clone()).unwrap();
+    assert_eq!((read.dump.rounds.len(), read.rounds.len()), (0, 2));
+    assert_eq!(row_of(&read.rounds[1]), whole);
     for broken in [
         json!([]),
         json!([call(&[])]),
@@ -49,8 +64,8 @@ fn a_dump_has_whole_rounds() {
         assert_eq!(field(parse(broken.clone())).as_deref(), Some("rounds.1"), "{broken}");
     }
     let least = json!({"name": "a", "instructions": "A."}).to_string();
-    assert_eq!(AgentDump::parse(least.as_bytes()).unwrap().rounds.len(), 0);
-    assert!(AgentDump::parse(br#"{"name": 1}"#).is_err());
+    assert_eq!(parse_dump(least.as_bytes()).unwrap().rounds.len(), 0);
+    assert!(parse_dump(br#"{"name": 1}"#).is_err());
 }
 
 // Issue 42, M1.
@@ -70,16 +85,61 @@ fn a_dump_has_no_more_rounds_and_messages_than_an_agent_remembers() {
     }
 }
 
-// Issue 42, M5: at the limit, and just beyond it.
+// Issue 42, M5: at each limit, and just beyond it.
 #[test]
 fn a_dump_has_so_many_values() {
-    // The dump, its three members and the list are values; so is each text.
-    let heard = |texts: usize| {
-        let dump = json!({"name": "a", "instructions": "A.", "heard": vec![""; texts]});
-        AgentDump::parse(dump.to_string().as_bytes())
+    let user = json!({"user": {"content": "Hello."}});
+    let result = json!({"tool": {"call_id": "1", "name": "f", "content": "", "is_error": false}});
+    let call = json!({"call_id": "1", "name": "f", "arguments": "{}"});
+    let asks = |calls: usize| json!({"assistant": {"content": "", "tool_calls": vec![&call; calls]}});
+    let heard = |texts: usize, pairs: usize| {
+        let pairs = vec![[asks(1), result.clone()]; pairs].concat();
+        let round = [vec![user.clone()], pairs].concat();
+        let dump = json!({"name": "a", "instructions": "A.", "heard": vec![""; texts], "rounds": [round]});
+        let values = size(dump.to_string().as_bytes()).1;
+        (values, parse_dump(dump.to_string().as_bytes()).map_err(|error| error.detail.clone()))
     };
-    assert!(heard(MAX_DUMP_VALUES - 4).is_ok());
-    assert_eq!(heard(MAX_DUMP_VALUES - 3).unwrap_err().code, ErrorCode::InvalidRequest);
+    let (values, read) = heard(MAX_JSON_VALUES - 8, 2_000);
+    assert!(read.is_ok() && values > 3 * MAX_JSON_VALUES, "{values}: {read:?}");
+    let beside = "the dump has more than 10000 values beside its rounds";
+    assert_eq!(heard(MAX_JSON_VALUES, 2_000).1.unwrap_err(), beside);
+    let all = "the body has more than 50000 values";
+    assert_eq!(heard(MAX_DUMP_VALUES, 0).1.unwrap_err(), all);
+
+    let refused = |calls: usize| with_rounds(json!([[user, asks(calls)]])).unwrap_err();
+    let most = (MAX_JSON_VALUES - 4) / 4;
+    assert_eq!(refused(most).field.as_deref(), Some("rounds.0"), "the calls have no results");
+    let beyond = refused(most + 1);
+    assert_eq!(beyond.field.as_deref(), Some("rounds[0][1]"));
+    assert_eq!(beyond.detail, "a message has at most 10000 values");
+}
+
+// Issue 42, M5: at the limit, and just beyond it.
+#[test]
+fn a_round_has_so_many_bytes() {
+    let round = |text: usize| with_rounds(json!([[{"user": {"content": "x".repeat(text)}}]]));
+    let around = round(0).unwrap().rounds[0].len();
+    assert_eq!(round(MAX_ROUND_BYTES - around).unwrap().rounds[0].len(), MAX_ROUND_BYTES);
+    let refused = round(MAX_ROUND_BYTES - around + 1).unwrap_err();
+    let told = (refused.field.as_deref(), refused.detail.as_str());
+    assert_eq!(told, (Some("rounds.0"), "a round has at most 450000 bytes"));
+}
+
+// Issue 42, M5: no stretch has more than a message, or than a look at all bytes.
+#[test]
+fn a_dump_is_read_with_pauses() {
+    let user = json!({"user": {"content": "x".repeat(MAX_DUMP_BYTES / MAX_ROUNDS - 40)}});
+    let dump = json!({"name": "a", "instructions": "A.", "rounds": vec![[user]; MAX_ROUNDS]}).to_string();
+    assert!((MAX_DUMP_BYTES - 40_000..MAX_DUMP_BYTES).contains(&dump.len()), "{}", dump.len());
+    let pauses = Cell::new(0);
+    let pause = || {
+        pauses.set(pauses.get() + 1);
+        no_pause()
+    };
+    at_once(SentDump::parse(dump.as_bytes(), &Pace::new(&pause))).unwrap().unwrap();
+    // Two looks at the whole, and each message is looked at, then read.
+    let least = 2 + dump.len() * (1 + BYTE_READ) / STRETCH;
+    assert!((least..=least + 2).contains(&pauses.get()), "{} pauses, {least} expected", pauses.get());
 }
 
 // A-095, issue 42, H1
@@ -110,7 +170,7 @@ fn a_member_that_no_dump_has_is_refused_by_its_name() {
     for (member, value, place) in [("raw", raw, "raw"), ("hooks", json!([hook]), "hooks[0].rule")] {
         let mut dump = json!({"name": "a", "instructions": "A."});
         dump[member] = value;
-        assert_eq!(field(AgentDump::parse(dump.to_string().as_bytes())).as_deref(), Some(place));
+        assert_eq!(field(parse_dump(dump.to_string().as_bytes())).as_deref(), Some(place));
     }
 }
 
@@ -133,7 +193,8 @@ fn the_images_and_files_of_a_dump_have_the_rules_of_a_message() {
     assert_eq!(field(parse(json!([{"type": "image", "data": svg}]))), place("[0].data"));
     assert_eq!(field(parse(json!([]))), place(""));
 
-    assert!(parse(json!([png(MAX_ATTACHED_BYTES)])).is_ok());
+    // No row has the longest picture that a message may have.
+    assert_eq!(field(parse(json!([png(MAX_ATTACHED_BYTES)]))).as_deref(), Some("rounds.0"));
     assert_eq!(
         field(parse(json!([png(MAX_ATTACHED_BYTES / 2), png(MAX_ATTACHED_BYTES / 2 + 3)]))),
         place("")
@@ -175,11 +236,11 @@ fn a_dump_of_any_row_can_be_restored() {
     let round: Vec<AgentMessage> = row.into_iter().map(AgentMessage::from).collect();
     let given = json!([round]);
     let restored = with_rounds(given.clone()).unwrap();
-    assert_eq!(json!(restored.rounds), given);
+    assert_eq!(json!([row_of(&restored.rounds[0])]), given);
     assert_eq!(given[0][0]["user"]["content"], picture, "what may stay stays");
     assert_eq!(given[0][1]["user"]["content"], "Look.\n\n[image, 0 kB]\n\n[a.pdf, 0 kB]");
     assert_eq!(given[0][4]["assistant"].get("raw"), None);
-    let messages: Vec<Message> = restored.rounds[0].iter().cloned().map(Message::from).collect();
+    let messages: Vec<Message> = serde_json::from_str(&restored.rounds[0]).unwrap();
     assert!(
         matches!(&messages[4], Message::Assistant { tool_calls, raw: None, .. } if tool_calls.len() == 1)
     );
@@ -195,6 +256,6 @@ fn a_hook_survives_a_dump() {
         let stored: Hook = serde_json::from_value(hook.clone()).unwrap();
         let given = json!({"name": "a", "instructions": "A.", "hooks": [DumpedHook::from(stored)]});
         assert_eq!(given["hooks"][0], hook);
-        assert_eq!(json!(AgentDump::parse(given.to_string().as_bytes()).unwrap()), given);
+        assert_eq!(json!(parse_dump(given.to_string().as_bytes()).unwrap().dump), given);
     }
 }
