@@ -149,11 +149,10 @@ async fn a_step_without_an_advance_is_stuck_and_goes_on_later() {
 #[tokio::test]
 async fn a_session_outlives_a_turn_that_ran_out_of_budget() {
     let (case, thread, workflow) = obedient(&["a", "b"]).await;
-    // The instance ends a turn in this context after 10 s: the model of step 2 never answers.
-    case.script("b", [Step::default().hanging()]).await;
-    let mut body = asks(&case, &thread, &workflow);
-    body["chat_context"] = json!({ "kind": "thread", "context_type": "project_create" });
-    let events = case.chat_with(&body).await;
+    // A turn makes 200 calls: one in step 1, and 199 in step 2.
+    let round = || calls((0..25).map(|_| ("current_time", json!({}))));
+    case.script("b", (0..8).map(|_| round())).await;
+    let events = case.chat_with(&asks(&case, &thread, &workflow)).await;
     assert_eq!(first(&events, "done").text("finish_reason"), "budget");
     assert!(updates(&events).last().is_some_and(|last| last == "waiting 1/2"), "{:?}", updates(&events));
     let detail = session(&case, &thread).await;
