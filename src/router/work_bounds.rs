@@ -100,7 +100,7 @@ async fn ai_sdk(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
     ai_sdk::Sent::parse(body.as_bytes(), pace).await.map(drop)
 }
 
-/// A dump of as many messages as there may be, and as many bytes.
+/// A dump of as many rounds and bytes as it may have.
 async fn dump(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
     let round = |text: usize| format!(r#"[{{"user":{{"content":"{}"}}}}]"#, "x".repeat(text));
     let around = r#"{"name":"a","instructions":"","rounds":[]}"#.len() + 24 * MAX_ROUNDS;

@@ -128,7 +128,7 @@ async fn slow_clients_with_large_bodies_cost_bounded_memory() {
     until_room_is(false).await;
     let held = tokio::spawn(send_slowly(held, SLOW));
     let (_refused, peak) = slow_clients(CLIENTS - 1, LARGEST).await;
-    let _held = held.await.expect("a client");
+    let held = held.await.expect("a client");
     let growth = peak.saturating_sub(before);
     eprintln!("{CLIENTS} clients with {} MiB each: {} MB more in memory", LARGEST >> 20, growth >> 20);
     assert!(growth < MOST_GROWTH, "{growth} bytes more");
@@ -136,6 +136,10 @@ async fn slow_clients_with_large_bodies_cost_bounded_memory() {
     // Small requests have room of their own, and a second large one of the same user is refused as such.
     case.chat("Hello").await;
     assert_problem(large(&first).await, 429, "rate_limited", None).await;
+    // The body has 26 seconds. Then its room is free again.
+    let (status, told) = answer(held).await;
+    assert!(status == 408 && told.contains("request_timeout"), "{status}: {told}");
+    until_room_is(true).await;
 }
 
 // Their room is free again, and their bytes do not stay in memory.

@@ -13,7 +13,7 @@ fn parse_dump(body: &[u8]) -> Result<SentDump, ApiError> {
     at_once(SentDump::parse(body, &Pace::new(&no_pause))).unwrap()
 }
 
-/// What the row of a round has.
+/// The messages of a round, read from the text of its row.
 fn row_of(round: &str) -> Value {
     serde_json::from_str(round).unwrap()
 }
