@@ -139,6 +139,10 @@ journals: $(RUST) ## the golden journals of the present format, made by the engi
 openapi: $(RUST) ## openapi.json, made from the routing table and the wire's types (`verify` compares it)
 	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib the_file_matches_the_routes_and_types
 
+.PHONY: catalogue
+catalogue: ## the catalogue of models, from two packages of PyPI and our corrections (NEWEST=1: from their newest versions)
+	@scripts/catalogue $(if $(NEWEST),newest)
+
 .PHONY: audit
 audit: $(RUST) $(NPM) $(PAGE_NPM) ## known holes, licences and sources of our dependencies (asks the network); writes scripts/audited
 	@$(TOOLS) scripts/audit
