@@ -71,7 +71,7 @@ def listed_prices(model, date):
 def price_row(tiers):
     def rates(above):
         its = tiers[above]
-        return {"input": its["input"], "cached": its["input"]} | its
+        return {"rates": {"input": its["input"], "cached": its["input"]} | its}
 
     above = [{"above_tokens": at} | rates(at) for at in tiers if at]
     return rates(0) | ({"tiers": above} if above else {})
@@ -92,23 +92,27 @@ def differences(ours, theirs):
 def abilities(entry):
     """What differs from the default of an unknown model, which has tools and nothing else. `supports_parallel_…` is
     left out: where litellm says false, the provider refuses the parameter, which the codecs send to say no."""
-    row = {}
+    can, forms = {}, {}
     for member, theirs in (("context_tokens", "max_input_tokens"), ("output_tokens", "max_output_tokens")):
         if entry.get(theirs):
-            row[member] = int(entry[theirs])
+            can[member] = int(entry[theirs])
     for member, theirs in (("reasoning", "reasoning"), ("structured_output", "response_schema"), ("vision", "vision")):
         if entry.get(f"supports_{theirs}"):
-            row[member] = True
+            can[member] = True
     efforts = entry.get("reasoning_effort_levels") or efforts_by_flags(entry)
     if efforts:
-        row["efforts"] = [effort for effort in EFFORTS if effort in efforts]
+        forms["efforts"] = [effort for effort in EFFORTS if effort in efforts]
     if entry.get("thinking_always_on"):
-        row["always_reasons"] = True
+        forms["always_reasons"] = True
     if entry.get("supports_sampling_params") is False:
-        row["sampling"] = False
+        forms["sampling"] = False
     if entry.get("supports_forced_tool_use") is False:
-        row["forced_tools"] = False
-    return row
+        forms["forced_tools"] = False
+    return abilities_row(can, forms)
+
+
+def abilities_row(capabilities, forms):
+    return {name: its for name, its in (("capabilities", capabilities), ("forms", forms)) if its}
 
 
 def efforts_by_flags(entry):
@@ -129,6 +133,20 @@ def without_date(name):
 def version(pattern, name):
     its = re.fullmatch(pattern, name)
     return its and tuple(int(part or 0) for part in its.groups())
+
+
+def common(all_models):
+    """What all of these models can. What one of them refuses, a newer one may refuse as well."""
+    members = {}
+    for member in dict.fromkeys(member for its in all_models for member in its):
+        values = [its.get(member) for its in all_models]
+        if False in values:
+            members[member] = False
+        elif all(isinstance(it, list) for it in values):
+            members[member] = [it for it in values[0] if all(it in others for others in values)]
+        elif None not in values:
+            members[member] = min(values)
+    return members
 
 
 class Catalogue:
@@ -180,7 +198,8 @@ class Catalogue:
             self.unpriced.append(f"{provider}:{name}")
             return
         elif its.get("prices") != "genai-prices" and not added:
-            today = {0: prices[0]} | {tier["above_tokens"]: tier for tier in prices[0].get("tiers", [])}
+            tiers = [{"above_tokens": 0} | prices[0], *prices[0].get("tiers", [])]
+            today = {tier["above_tokens"]: tier["rates"] for tier in tiers}
             if "cached" not in theirs[0] and today[0]["cached"] == today[0]["input"]:
                 theirs = {above: rates | {"cached": rates["input"]} for above, rates in theirs.items()}
             self.problems += [f"{provider}:{name}: {problem}" for problem in differences(today, theirs)]
@@ -189,7 +208,7 @@ class Catalogue:
             row["ends"] = ends
         if ends and entry.get("successor_model"):
             row["successor"] = entry["successor_model"].split("/")[-1]
-        self.rows[provider, name] = row | abilities(entry) | its.get("set", {}) | {"prices": prices}
+        self.rows[provider, name] = row | abilities(entry) | {"prices": prices}
 
     def drop_dated(self):
         """A dated name says nothing of its own where its row is that of the name without the date."""
@@ -207,23 +226,11 @@ class Catalogue:
             if (version(pattern, name) or newest) > newest and not self.correction("leave_out", provider, name):
                 self.problems.append(f"{provider}:{name} is newer than each row")
         family = [row for name, row in mine.items() if version(pattern, name) == newest]
-        own = ("provider", "model", "prices", "ends", "successor")
-        common = {"provider": provider, "model": "*"}
-        for member in family[0]:
-            values = [row.get(member) for row in family]
-            if member in own or None in values and member not in ("reasoning", "efforts"):
-                continue
-            if member in ("context_tokens", "output_tokens"):
-                common[member] = min(values)
-            elif member == "efforts":
-                common[member] = [effort for effort in EFFORTS if all(effort in (its or []) for its in values)]
-            elif all(it == values[0] for it in values):
-                common[member] = values[0]
-        # What one model of the family refuses, a newer one may refuse as well.
-        for member in ("sampling", "forced_tools"):
-            if any(row.get(member) is False for row in family):
-                common[member] = False
-        self.rows[provider, "*"] = common
+        self.rows[provider, "*"] = {
+            "provider": provider,
+            "model": "*",
+            **abilities_row(*(common([row.get(part, {}) for row in family]) for part in ("capabilities", "forms"))),
+        }
 
     def unused(self):
         for kind in ("leave_out", "correction", "addition"):
@@ -266,7 +273,7 @@ def main(wheels, date):
     catalogue.unused()
     if catalogue.problems:
         fail(catalogue.problems)
-    free = {"input": 0.0, "cached": 0.0, "output": 0.0}
+    free = price_row({0: {"input": 0.0, "output": 0.0}})
     catalogue.rows["demo", "demo"] = {"provider": "demo", "model": "demo", "prices": [free]}
     lines = [f"  {toml(row)},\n" for _, row in sorted(catalogue.rows.items())]
     with open(FOLDER + "catalogue.generated.toml", "w") as file:

@@ -11,7 +11,7 @@ use platform::quota::Quotas;
 use platform::sessions::tokens::Tokens;
 use providers::config::Configuration;
 use serde::Serialize;
-use wire::model::ModelChoice;
+use wire::time::Day;
 
 use crate::retention::Retention;
 use crate::settings::Settings;
@@ -55,8 +55,13 @@ pub enum Health {
 }
 
 impl Health {
-    /// Judges a configuration.
-    pub fn of(settings: &Settings, bindings: Bindings, var: &dyn Fn(&str) -> Option<String>) -> Self {
+    /// Judges a configuration, as it is on this day.
+    pub fn of(
+        settings: &Settings,
+        bindings: Bindings,
+        today: Day,
+        var: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
         let mut problems = settings.problems(bindings.db);
         if !bindings.threads {
             problems.push("The Durable Object binding THREADS is missing.".to_owned());
@@ -89,7 +94,7 @@ impl Health {
             Err(problem) => problems.push(problem.clone()),
         }
         let titles = features::names_threads(var);
-        let configuration = Configuration::from_env(var);
+        let configuration = Configuration::from_env(var, today);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
         if quotas.is_ok_and(|quotas| quotas.limits_money())
             && let Ok(configuration) = &configuration
@@ -97,18 +102,16 @@ impl Health {
             problems.extend(unpriced(configuration));
         }
         match configuration {
-            Ok(Configuration { roles, .. }) if problems.is_empty() => {
-                let ModelChoice { provider, model, .. } = ModelChoice::clone(&roles.primary.first.choice);
+            Ok(configuration) if problems.is_empty() => {
+                let first = &configuration.roles.primary.first.choice;
+                let (provider, model) = (first.provider.clone(), first.model.clone());
                 let agents = agents == Ok(AgentsThatStay::On);
                 let external_sessions = tokens.is_ok_and(|tokens| tokens.are_lasting());
                 let version = env!("CARGO_PKG_VERSION");
                 Health::Ok { version, provider, model, agents, titles, external_sessions, shares }
             }
             Ok(_) => Health::Misconfigured { problems },
-            Err(more) => {
-                problems.extend(more);
-                Health::Misconfigured { problems }
-            }
+            Err(more) => Health::Misconfigured { problems: [problems, more].concat() },
         }
     }
 
@@ -134,6 +137,8 @@ fn unpriced(Configuration { roles, guard, .. }: &Configuration) -> Option<String
 
 #[cfg(test)]
 mod tests {
+    use providers::catalogue::DATE as TODAY;
+
     use super::{Bindings, Health};
     use crate::settings::Settings;
 
@@ -143,6 +148,7 @@ mod tests {
         Health::of(
             &Settings::read(&var),
             Bindings { threads, db, quota: db, ai: false, vectors: false },
+            TODAY,
             &var,
         )
     }
@@ -276,7 +282,7 @@ mod tests {
                 _ => None,
             };
             let bindings = Bindings { threads: true, db: true, quota: true, ai, vectors };
-            Health::of(&Settings::read(&var), bindings, &var).status()
+            Health::of(&Settings::read(&var), bindings, TODAY, &var).status()
         };
         let model = "@cf/baai/bge-m3";
         assert_eq!([health("", false, false), health(model, true, true)], [200, 200]);
@@ -321,6 +327,7 @@ mod tests {
             Health::of(
                 &Settings::read(&var),
                 Bindings { threads: true, db: true, quota: true, ai, vectors: false },
+                TODAY,
                 &var,
             )
         };

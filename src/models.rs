@@ -6,6 +6,7 @@ use engine::profiles::Chain;
 use providers::config::{Configuration, Offered};
 use serde::Serialize;
 use wire::protocol::{ApiError, ErrorCode};
+use wire::time::Day;
 
 /// The answer's body.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -26,16 +27,21 @@ impl<'a> ModelList<'a> {
     }
 }
 
-/// Reads the configuration of these variables, with the binding AI or without. `/api/health` tells the operator its
-/// problems.
-pub fn configuration(var: &dyn Fn(&str) -> Option<String>, ai: bool) -> Result<Configuration, ApiError> {
-    Configuration::from_env(var).and_then(|configuration| configuration.bound(ai)).map_err(|_| {
+/// Reads the configuration of these variables, with the binding AI or without, and the prices of today. `/api/health`
+/// tells the operator its problems.
+pub fn configuration(
+    var: &dyn Fn(&str) -> Option<String>,
+    ai: bool,
+    today: Day,
+) -> Result<Configuration, ApiError> {
+    Configuration::from_env(var, today).and_then(|configuration| configuration.bound(ai)).map_err(|_| {
         ApiError::new(ErrorCode::Misconfigured, "the models are not configured: see GET /api/health")
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use providers::catalogue::DATE;
     use serde_json::{Value, json};
 
     use super::*;
@@ -43,31 +49,45 @@ mod tests {
     fn list(vars: &[(&str, &str)]) -> Result<Value, ApiError> {
         let var =
             |name: &str| vars.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        Ok(serde_json::to_value(ModelList::of(&configuration(&var, false)?)).unwrap())
+        Ok(serde_json::to_value(ModelList::of(&configuration(&var, false, DATE)?)).unwrap())
     }
 
     #[test]
     fn each_model_with_its_capabilities_and_its_price() {
         let vars = [
-            ("MODEL_PRIMARY", "openai:gpt-4.1-mini, own:m:7b"),
+            ("MODEL_PRIMARY", "openai:gpt-6-luna, own:m:7b"),
             ("MODEL_SPEED", "own:m:7b"),
-            ("MODELS", "openai:gpt-4.1-mini,own:big"),
+            ("MODELS", "openai:gpt-6-luna,own:big"),
             ("OPENAI_API_KEY", "SECRET"),
             ("OWN_BASE_URL", "http://own.test/v1"),
         ];
         let known = |provider: &str, model: &str, table: bool| {
+            let capabilities = if table {
+                json!({
+                    "tools": true, "parallel_tool_calls": true, "reasoning": true, "structured_output": true,
+                    "vision": true, "context_tokens": 922_000, "output_tokens": 128_000,
+                })
+            } else {
+                json!({
+                    "tools": true, "parallel_tool_calls": true, "reasoning": false, "structured_output": false,
+                    "vision": false,
+                })
+            };
+            let price = json!({
+                "input": 0.1, "cached": 0.01, "cache_write": 0.125, "output": 0.5,
+                "tiers": [{"above_tokens": 272_000, "input": 0.2, "cached": 0.02, "cache_write": 0.25, "output": 0.75}],
+                "service_tiers": {"flex": 0.5, "priority": 2.0},
+            });
+            let price = if table { price } else { Value::Null };
             json!({
                 "id": format!("{provider}:{model}"), "provider": provider, "model": model,
-                "capabilities": {
-                    "tools": true, "parallel_tool_calls": true, "reasoning": false,
-                    "structured_output": table, "vision": table,
-                },
-                "price": if table { json!({"input": 0.4, "cached": 0.1, "output": 1.6}) } else { Value::Null },
+                "capabilities": capabilities,
+                "price": price,
             })
         };
         let expected = json!({
-            "roles": { "primary": ["openai:gpt-4.1-mini", "own:m:7b"], "speed": ["own:m:7b"] },
-            "models": [known("openai", "gpt-4.1-mini", true), known("own", "m:7b", false), known("own", "big", false)],
+            "roles": { "primary": ["openai:gpt-6-luna", "own:m:7b"], "speed": ["own:m:7b"] },
+            "models": [known("openai", "gpt-6-luna", true), known("own", "m:7b", false), known("own", "big", false)],
         });
         assert_eq!(list(&vars).unwrap(), expected);
     }

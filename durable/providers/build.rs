@@ -1,5 +1,5 @@
-//! Turns the tables of models into constants. A mistake in a table fails the build, and the Worker parses nothing at
-//! run time.
+//! Turns the catalogue of models into constants. A mistake in it fails the build, and the Worker parses nothing at run
+//! time.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -7,75 +7,149 @@ use std::path::Path;
 use std::{env, fs};
 
 use serde::Deserialize;
+use toml::value::Datetime;
 
-const TABLES: &str = "src/catalogue";
+const CATALOGUE: &str = "src/catalogue/catalogue.generated.toml";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Prices {
-    model: Vec<Price>,
+struct Catalogue {
+    date: Datetime,
+    sources: Vec<String>,
+    model: Vec<Row>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Price {
+struct Row {
     provider: String,
     model: String,
+    ends: Option<Datetime>,
+    successor: Option<String>,
+    #[serde(default)]
+    capabilities: Capabilities,
+    #[serde(default)]
+    forms: Forms,
+    #[serde(default)]
+    prices: Vec<Dated>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Forms {
+    efforts: Vec<String>,
+    always_reasons: bool,
+    sampling: Option<bool>,
+    forced_tools: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Dated {
+    from: Option<Datetime>,
+    rates: Rates,
+    #[serde(default)]
+    tiers: Vec<Tier>,
+    #[serde(default)]
+    service_tiers: ServiceTiers,
+}
+
+// The derived text of these is Rust, because the types of the service have the same names and members.
+
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Capabilities {
+    tools: bool,
+    parallel_tool_calls: bool,
+    reasoning: bool,
+    structured_output: bool,
+    vision: bool,
+    context_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
+impl Default for Capabilities {
+    fn default() -> Self {
+        Capabilities {
+            tools: true,
+            parallel_tool_calls: true,
+            reasoning: false,
+            structured_output: false,
+            vision: false,
+            context_tokens: None,
+            output_tokens: None,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the derived text reads them")]
+struct Rates {
     input: f64,
     cached: f64,
     cache_write: Option<f64>,
+    cache_write_1h: Option<f64>,
     output: f64,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Capabilities {
-    model: Vec<Capable>,
+#[expect(dead_code, reason = "the derived text reads them")]
+struct Tier {
+    above_tokens: u64,
+    rates: Rates,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Capable {
-    provider: String,
-    model: String,
-    #[serde(default)]
-    tools: bool,
-    #[serde(default)]
-    parallel_tool_calls: bool,
-    #[serde(default)]
-    reasoning: bool,
-    #[serde(default)]
-    structured_output: bool,
-    #[serde(default)]
-    vision: bool,
+#[expect(dead_code, reason = "the derived text reads them")]
+struct ServiceTiers {
+    flex: Option<f64>,
+    priority: Option<f64>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("cargo::rerun-if-changed={TABLES}");
-    let out = env::var("OUT_DIR")?;
-    let mut code = String::new();
-    let prices: Prices = toml::from_str(&fs::read_to_string(format!("{TABLES}/prices.toml"))?)?;
-    writeln!(code, "const PRICES: &[(&str, &str, Price)] = &[")?;
-    for Price { provider, model, input, cached, cache_write, output } in prices.model {
-        let price = format!(
-            "Price {{ input: {input:?}, cached: {cached:?}, cache_write: {cache_write:?}, output: {output:?} }}"
-        );
-        writeln!(code, "    ({provider:?}, {model:?}, {price}),")?;
+    println!("cargo::rerun-if-changed={CATALOGUE}");
+    let Catalogue { date, sources, model } = toml::from_str(&fs::read_to_string(CATALOGUE)?)?;
+    let mut code = format!(
+        "/// The day on which the sources were read.\npub const DATE: Day = {};\n/// The sources, with their versions.\n\
+         pub const SOURCES: &[&str] = &{sources:?};\nconst ROWS: &[Row] = &[\n",
+        day(&date)?
+    );
+    for row in &model {
+        code += &as_rust(row)?;
     }
-    writeln!(code, "];")?;
-    let table = fs::read_to_string(format!("{TABLES}/capabilities.toml"))?;
-    let capabilities: Capabilities = toml::from_str(&table)?;
-    writeln!(code, "const CAPABILITIES: &[(&str, &str, Capabilities)] = &[")?;
-    for row in capabilities.model {
-        let Capable { provider, model, tools, parallel_tool_calls, reasoning, structured_output, vision } =
-            row;
-        let members = format!(
-            "tools: {tools}, parallel_tool_calls: {parallel_tool_calls}, reasoning: {reasoning}, \
-             structured_output: {structured_output}, vision: {vision}"
-        );
-        writeln!(code, "    ({provider:?}, {model:?}, Capabilities {{ {members} }}),")?;
-    }
-    writeln!(code, "];")?;
-    fs::write(Path::new(&out).join("models.rs"), code)?;
+    code += "];\n";
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("models.rs"), code)?;
     Ok(())
+}
+
+fn as_rust(row: &Row) -> Result<String, Box<dyn Error>> {
+    let Row { provider, model, ends, successor, capabilities, forms, prices } = row;
+    let ends = ends.as_ref().map(day).transpose()?;
+    let mut code = format!("    Row {{ provider: {provider:?}, model: {model:?}, ends: {ends:?}, ");
+    write!(code, "successor: {successor:?}, capabilities: {capabilities:?}, ")?;
+    let Forms { efforts, always_reasons, sampling, forced_tools } = forms;
+    let (sampling, forced_tools) = (sampling.unwrap_or(true), forced_tools.unwrap_or(true));
+    write!(code, "forms: Forms {{ efforts: &{efforts:?}, always_reasons: {always_reasons}, ")?;
+    write!(code, "sampling: {sampling}, forced_tools: {forced_tools} }}, prices: &[")?;
+    for Dated { from, rates, tiers, service_tiers } in prices {
+        let from = from.as_ref().map(day).transpose()?.unwrap_or(0);
+        write!(code, "Dated {{ from: {from}, rates: {rates:?}, ")?;
+        write!(code, "tiers: &{tiers:?}, service_tiers: {service_tiers:?} }}, ")?;
+    }
+    code += "] },\n";
+    Ok(code)
+}
+
+/// The number of days since 1970 (Howard Hinnant's `days_from_civil`).
+fn day(date: &Datetime) -> Result<u64, Box<dyn Error>> {
+    let date = date.date.ok_or("a time without a date")?;
+    let month = u64::from(date.month);
+    let year = u64::from(date.year) - u64::from(month <= 2);
+    let (era, of_era) = (year / 400, year % 400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + u64::from(date.day) - 1;
+    let of_era = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    (era * 146_097 + of_era).checked_sub(719_468).ok_or_else(|| "a date before 1970".into())
 }

@@ -17,6 +17,7 @@ pub fn report(call: &Call) -> Answer {
         ai: is_bound(&call.env, AI),
         vectors: is_bound(&call.env, VECTORS),
     };
-    let health = Health::of(&call.settings, bindings, &|name| var(&call.env, name));
+    let health =
+        Health::of(&call.settings, bindings, wire::time::day(call.now), &|name| var(&call.env, name));
     Reply::json(health.status(), &health).into()
 }

@@ -9,6 +9,7 @@ use crate::reply::Reply;
 
 /// The models that this deployment offers.
 pub fn list(call: &Call) -> Result<Answer, Failure> {
-    let configuration = configuration(&|name| var(&call.env, name), is_bound(&call.env, AI))?;
+    let configuration =
+        configuration(&|name| var(&call.env, name), is_bound(&call.env, AI), wire::time::day(call.now))?;
     Ok(Reply::json(200, &ModelList::of(&configuration)).into())
 }

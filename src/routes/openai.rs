@@ -27,7 +27,8 @@ const MAX_THREAD: usize = 1_024;
 
 /// `GET /v1/models`: what a request may name as its model.
 pub fn models(call: &Call) -> Result<Answer, Failure> {
-    let configuration = configuration(&|name| var(&call.env, name), is_bound(&call.env, AI))?;
+    let configuration =
+        configuration(&|name| var(&call.env, name), is_bound(&call.env, AI), wire::time::day(call.now))?;
     let list = ModelList::of(&configuration);
     let mut models = openai::Models::default();
     models.add("espalier");

@@ -523,7 +523,20 @@ input_tokens: number, cached_tokens: number,
 /**
  * Input tokens that the provider wrote to its cache, if it charges for that.
  */
-cache_write_tokens?: number, output_tokens: number, };
+cache_write_tokens?: number, 
+/**
+ * Those of them that the provider keeps for an hour.
+ */
+cache_write_1h_tokens?: number, output_tokens: number, service_tier?: ServiceTier, 
+/**
+ * How many members of the provider's usage this version does not know. Each may be something that costs money.
+ */
+unknown_members?: number, };
+
+/**
+ * The class of service in which a provider served a request, where that changes the price.
+ */
+export type ServiceTier = "flex" | "priority" | "standard";
 
 /**
  * The ledger of a turn.

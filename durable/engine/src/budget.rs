@@ -229,7 +229,7 @@ impl TurnBudget {
 impl Spending {
     /// The spending of these tokens at this price. An unknown price counts as zero, so a limit of money has
     /// no effect then.
-    pub fn of(tokens: Usage, price: Option<Price>) -> Self {
+    pub fn of(tokens: Usage, price: Option<&Price>) -> Self {
         Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
     }
 
@@ -241,6 +241,7 @@ impl Spending {
                 cached_tokens: one.cached_tokens.saturating_add(two.cached_tokens),
                 cache_write_tokens: one.cache_write_tokens.saturating_add(two.cache_write_tokens),
                 output_tokens: one.output_tokens.saturating_add(two.output_tokens),
+                ..Usage::default()
             },
             microusd: self.microusd + other.microusd,
         }

@@ -293,12 +293,8 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     if money && offers.any(|offer| offer.price.is_none()) {
         return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
     }
-    let least = Usage {
-        input_tokens: LEAST_INPUT_TOKENS,
-        cached_tokens: 0,
-        cache_write_tokens: 0,
-        output_tokens: limits.output_tokens,
-    };
+    let least =
+        Usage { input_tokens: LEAST_INPUT_TOKENS, output_tokens: limits.output_tokens, ..Usage::default() };
     let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
     let tokens = least.input_tokens + least.output_tokens;
     Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
@@ -307,7 +303,7 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
 /// The models that are configured now.
 pub fn configuration(thread: &Thread) -> Result<Rc<Configuration>, ApiError> {
     let read = |var: &Var| {
-        Configuration::from_env(var)
+        Configuration::from_env(var, wire::time::day(thread.clock.now_ms()))
             .and_then(|configuration| configuration.bound(is_bound(&thread.env, AI)))
             .map_err(|problems| problems.join(" "))
     };

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use engine::profiles::{Chain, PricedModel, Role};
 use wire::model::{Capabilities, ModelChoice};
+use wire::time::Day;
 
 mod overrides;
 mod provider;
@@ -79,7 +80,7 @@ pub struct Offered<'a> {
     pub model: &'a str,
     pub capabilities: Capabilities,
     /// US dollars per million tokens; null if unknown.
-    pub price: Option<engine::profiles::Price>,
+    pub price: Option<&'a engine::profiles::Price>,
 }
 
 impl Roles {
@@ -95,13 +96,16 @@ impl Roles {
 }
 
 impl Configuration {
-    /// Reads the variables (docs/operations.md lists them). An empty variable counts as absent. The error lists all
-    /// problems.
-    pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Configuration, Vec<String>> {
+    /// Reads the variables (docs/operations.md lists them), with the prices of today. An empty variable counts as absent.
+    /// The error lists all problems.
+    pub fn from_env(
+        lookup: impl Fn(&str) -> Option<String>,
+        today: Day,
+    ) -> Result<Configuration, Vec<String>> {
         // A secret piped into wrangler ends with a line break.
         let read =
             |name: &str| lookup(name).map(|value| value.trim().to_string()).filter(|value| !value.is_empty());
-        Reader::new(&read).configuration()
+        Reader::new(&read, today).configuration()
     }
 
     /// Checks that the binding `AI` exists if a provider needs it.
@@ -149,7 +153,7 @@ impl Configuration {
             provider: &choice.provider,
             model: &choice.model,
             capabilities: choice.capabilities,
-            price: *price,
+            price: price.as_ref(),
         });
         offered.collect()
     }
@@ -162,6 +166,7 @@ impl Configuration {
 /// Reads variables and collects the problems.
 struct Reader<'a> {
     read: &'a dyn Fn(&str) -> Option<String>,
+    today: Day,
     /// The provider that `LLM_BASE_URL` and `LLM_API_KEY` belong to.
     simple: Option<String>,
     overrides: Overrides,
@@ -169,12 +174,12 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(read: &'a dyn Fn(&str) -> Option<String>) -> Self {
+    fn new(read: &'a dyn Fn(&str) -> Option<String>, today: Day) -> Self {
         let any = ["LLM_BASE_URL", "LLM_MODEL", "LLM_API_KEY"].iter().any(|name| read(name).is_some());
         let simple = read("LLM_PROVIDER").or_else(|| any.then(|| "openai".to_string()));
         let mut problems = Vec::new();
         let overrides = Overrides::read(read, &mut problems);
-        Reader { read, simple, overrides, problems }
+        Reader { read, today, simple, overrides, problems }
     }
 
     fn configuration(mut self) -> Result<Configuration, Vec<String>> {
@@ -238,7 +243,7 @@ impl<'a> Reader<'a> {
                 Some(variable) => {
                     let what = format!("{variable} is set, but no model is named");
                     self.problems.push(format!(
-                        "MODEL_PRIMARY is missing: {what}. It lists models such as openai:gpt-5-mini."
+                        "MODEL_PRIMARY is missing: {what}. It lists models such as openai-responses:gpt-6-luna."
                     ));
                     return None;
                 }
@@ -299,12 +304,13 @@ impl<'a> Reader<'a> {
         let mut offers: Vec<PricedModel> = Vec::new();
         let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
         if items().next().is_none() {
-            self.problems.push(format!("{variable} names no model, such as openai:gpt-5-mini."));
+            self.problems.push(format!("{variable} names no model, such as openai-responses:gpt-6-luna."));
         }
         for item in items() {
             let Some((provider, model)) = item.split_once(':') else {
-                self.problems
-                    .push(format!("{variable}: an item is not PROVIDER:MODEL, such as openai:gpt-5-mini."));
+                self.problems.push(format!(
+                    "{variable}: an item is not PROVIDER:MODEL, such as openai-responses:gpt-6-luna."
+                ));
                 continue;
             };
             if self.name_problem(variable, variable, provider, model) {
@@ -343,8 +349,10 @@ impl<'a> Reader<'a> {
     }
 
     fn offer(&self, provider: String, model: String) -> PricedModel {
-        let capabilities = crate::catalogue::capabilities_of(&provider, &model);
-        self.overrides.offer(ModelChoice { capabilities, ..ModelChoice::new(provider, model) })
+        let is_simple = self.simple.as_ref() == Some(&provider);
+        let on_makers_host = provider::is_makers_own(&provider, is_simple, self.read);
+        let capabilities = crate::catalogue::capabilities_of(&provider, &model, on_makers_host);
+        self.overrides.offer(ModelChoice { capabilities, ..ModelChoice::new(provider, model) }, self.today)
     }
 
     fn patience(&mut self) -> Patience {

@@ -44,10 +44,11 @@ impl ModelRequest {
         }
     }
 
-    /// The most tokens of the reply: the smaller of the turn's limit and the model's.
+    /// The most tokens of the reply: the smallest of the turn's limit, the operator's, and all that the model can write,
+    /// because providers refuse a limit beyond that.
     pub fn output_limit(&self) -> Option<u64> {
-        let model = self.model.options.max_output_tokens;
-        self.max_output_tokens.into_iter().chain(model).min()
+        let limit = self.max_output_tokens.into_iter().chain(self.model.options.max_output_tokens).min();
+        limit.map(|limit| limit.min(self.model.capabilities.output_tokens.unwrap_or(limit)))
     }
 }
 
@@ -118,7 +119,7 @@ pub struct ModelOptions {
     pub max_output_tokens: Option<u64>,
 }
 
-/// The abilities of a model. `providers/src/catalogue/capabilities.toml` lists those of known models.
+/// The abilities of a model. `providers/src/catalogue` has those of known models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(default)]
@@ -133,6 +134,12 @@ pub struct Capabilities {
     pub structured_output: bool,
     /// Whether it reads images and PDFs.
     pub vision: bool,
+    /// The most tokens of a request; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// The most tokens of a reply, reasoning included; absent if unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
 }
 
 impl Default for Capabilities {
@@ -144,6 +151,8 @@ impl Default for Capabilities {
             reasoning: false,
             structured_output: false,
             vision: false,
+            context_tokens: None,
+            output_tokens: None,
         }
     }
 }
@@ -276,11 +285,44 @@ pub struct Usage {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, ts(as = "Option<u64>", optional))]
     pub cache_write_tokens: u64,
+    /// Those of them that the provider keeps for an hour.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(test, ts(as = "Option<u64>", optional))]
+    pub cache_write_1h_tokens: u64,
     pub output_tokens: u64,
+    #[serde(default, skip_serializing_if = "ServiceTier::is_standard")]
+    #[cfg_attr(test, ts(as = "Option<ServiceTier>", optional))]
+    pub service_tier: ServiceTier,
+    /// How many members of the provider's usage this version does not know. Each may be something that costs money.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[cfg_attr(test, ts(as = "Option<u64>", optional))]
+    pub unknown_members: u64,
 }
 
 fn is_zero(tokens: &u64) -> bool {
     *tokens == 0
+}
+
+/// The class of service in which a provider served a request, where that changes the price.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceTier {
+    /// Slower and cheaper.
+    Flex,
+    /// Faster and dearer.
+    Priority,
+    /// The usual one; also a tier that only a newer version knows.
+    #[default]
+    #[serde(other)]
+    Standard,
+}
+
+impl ServiceTier {
+    fn is_standard(&self) -> bool {
+        *self == ServiceTier::Standard
+    }
 }
 
 /// The events that a decoder reads from a provider's stream. A stream is complete only with its `Finished`.

@@ -35,7 +35,7 @@ fn the_wall_clock_ends_at_its_limit() {
 }
 
 fn tokens(input_tokens: u64, output_tokens: u64) -> Spending {
-    Spending::of(Usage { input_tokens, cached_tokens: 0, cache_write_tokens: 0, output_tokens }, None)
+    Spending::of(Usage { input_tokens, output_tokens, ..Usage::default() }, None)
 }
 
 // N-118 N-195
@@ -68,9 +68,9 @@ fn tokens_are_held_then_settled() {
 #[test]
 fn money_and_result_bytes() {
     let limits = Limits { turn_cost_microusd: Some(10), turn_result_bytes: Some(5), ..Limits::default() };
-    let price = Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 };
+    let price = Price::flat(1.0, 0.5, 2.0);
     let mut budget = TurnBudget::new(limits);
-    let priced = |input, output| Spending::of(tokens(input, output).tokens, Some(price));
+    let priced = |input, output| Spending::of(tokens(input, output).tokens, Some(&price));
     assert_eq!(budget.exceeded_by_tokens(priced(6, 2)), None);
     let refused = budget.exceeded_by_tokens(priced(7, 2));
     let beyond = Some(Exceeded { reason: BudgetReason::Cost, limit: 10, observed: 11, raised_to: None });

@@ -6,9 +6,11 @@ use wire::protocol::TurnLimits;
 
 mod contexts;
 mod models;
+mod price;
 
 pub use contexts::ContextProfile;
-pub use models::{Chain, Price, PricedModel, Role};
+pub use models::{Chain, PricedModel, Role};
+pub use price::{Price, Rates, ServiceTiers, Tier};
 
 /// The end of a turn's budget: the turn ends there, or asks a person.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

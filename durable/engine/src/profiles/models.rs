@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use super::price::{self, Price};
 use wire::model::{ModelChoice, Usage};
 
 /// The role of a model. Operators assign models to each role; a role without models is unavailable.
@@ -60,10 +61,10 @@ pub struct PricedModel {
 impl PricedModel {
     /// The cost of a call with this usage, in US dollars; none where the price is unknown. A call that used nothing
     /// costs nothing, even then.
-    pub(crate) fn cost_usd(&self, usage: Usage) -> Option<f64> {
-        match self.price {
+    pub fn cost_usd(&self, usage: Usage) -> Option<f64> {
+        match &self.price {
             _ if usage == Usage::default() => Some(0.0),
-            price => price.map(|price| price.cost_usd(usage)),
+            price => price.as_ref().map(|price| price.cost_usd(usage)),
         }
     }
 }
@@ -93,7 +94,7 @@ impl Chain {
     }
 
     /// All its models, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &PricedModel> {
+    pub fn iter(&self) -> impl Iterator<Item = &PricedModel> + Clone {
         std::iter::once(&self.first).chain(&self.then)
     }
 
@@ -103,18 +104,10 @@ impl Chain {
         self.iter().nth(place).unwrap_or(&self.first)
     }
 
-    /// The highest price of any of its models for each kind of token, assuming that all input may be written
-    /// to a cache. None where no price is known.
+    /// The highest price of any of its models for each length of a prompt and each kind of token, assuming that all
+    /// input may be written to a cache. None where no price is known.
     pub fn dearest(&self) -> Option<Price> {
-        let prices = self.iter().filter_map(|offer| offer.price);
-        let dear = prices.map(|price| Price { input: price.input.max(price.of_cache_write()), ..price });
-        let dear = dear.map(|price| Price { cache_write: None, ..price });
-        dear.reduce(|one, other| Price {
-            input: one.input.max(other.input),
-            cached: one.cached.max(other.cached),
-            cache_write: None,
-            output: one.output.max(other.output),
-        })
+        price::dearest(self.iter().filter_map(|offer| offer.price.as_ref()))
     }
 }
 
@@ -122,38 +115,6 @@ impl fmt::Display for Chain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: Vec<String> = self.iter().map(|offer| offer.choice.id()).collect();
         f.write_str(&ids.join(", "))
-    }
-}
-
-/// US dollars per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct Price {
-    pub input: f64,
-    /// Of input tokens that came from the provider's cache.
-    pub cached: f64,
-    /// Of input tokens that the provider wrote to its cache; the price of input where none is given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cache_write: Option<f64>,
-    pub output: f64,
-}
-
-impl Price {
-    /// The cost of this usage, in US dollars.
-    pub fn cost_usd(&self, usage: Usage) -> f64 {
-        let Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens } = usage;
-        let fresh = input_tokens.saturating_sub(cached_tokens).saturating_sub(cache_write_tokens);
-        let each = [
-            (fresh, self.input),
-            (cached_tokens, self.cached),
-            (cache_write_tokens, self.of_cache_write()),
-            (output_tokens, self.output),
-        ];
-        each.into_iter().map(|(tokens, price)| tokens as f64 * price).sum::<f64>() / 1_000_000.0
-    }
-
-    fn of_cache_write(&self) -> f64 {
-        self.cache_write.unwrap_or(self.input)
     }
 }
 
@@ -168,22 +129,9 @@ mod tests {
         PricedModel { choice: Rc::new(choice), price }
     }
 
-    // The journal of a turn that an older version began lacks the count and the price of cache writes.
-    #[test]
-    fn usage_and_prices_of_older_versions_are_read() {
-        let usage: Usage =
-            wire::json::from_str(r#"{"input_tokens":3,"cached_tokens":2,"output_tokens":1}"#).unwrap();
-        assert_eq!(
-            usage,
-            Usage { input_tokens: 3, cached_tokens: 2, cache_write_tokens: 0, output_tokens: 1 }
-        );
-        let price: Price = wire::json::from_str(r#"{"input":3,"cached":2,"output":1}"#).unwrap();
-        assert_eq!(price, Price { input: 3.0, cached: 2.0, cache_write: None, output: 1.0 });
-    }
-
     #[test]
     fn a_chain_costs_at_most_the_dearest_of_each_kind() {
-        let price = |input, cached, output| Some(Price { input, cached, cache_write: None, output });
+        let price = |input, cached, output| Some(Price::flat(input, cached, output));
         let chain = Chain {
             first: offer("a", price(1.0, 0.5, 8.0)),
             then: vec![offer("b", None), offer("c", price(3.0, 0.1, 2.0))],

@@ -27,7 +27,7 @@ impl Record {
         }
         self.budget.count(Counted::LlmCall);
         let dearest = self.chain(&entry.at).dearest();
-        self.budget.hold(&entry.at, Spending::of(held, dearest));
+        self.budget.hold(&entry.at, Spending::of(held, dearest.as_ref()));
         let lost_requests = lost.map_or(0, |lost| lost.requests);
         let open = OpenModelCall {
             place: place.clone(),
@@ -86,7 +86,7 @@ impl Record {
                 let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
                 let id = self.priced_model(at, open.asked).choice.id();
                 self.failed("provider", stage, None, error.kind.code(), &[&id, &error.message]);
-                self.budget.settle(at, usage.map(|usage| Spending::of(usage, price)));
+                self.budget.settle(at, usage.map(|usage| Spending::of(usage, price.as_ref())));
                 if is_root {
                     self.root_texts.extend((!said.is_empty()).then(|| said.clone()));
                 }
@@ -98,7 +98,7 @@ impl Record {
         if let Some(summary) = self.summary_in(at, open, &reply.text) {
             self.summary = Some(summary);
         }
-        self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price)));
+        self.budget.settle(at, reply.usage.map(|usage| Spending::of(usage, price.as_ref())));
         if is_root {
             self.round.clear();
             self.unanswered.clear();

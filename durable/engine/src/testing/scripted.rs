@@ -124,7 +124,18 @@ impl ScriptedModel {
             })
             .collect();
         let cache_write_tokens = self.writes_cache.get();
-        let usage = Usage { input_tokens: 10, cached_tokens: 4, cache_write_tokens, output_tokens: 2 };
+        let plain = Usage { input_tokens: 10, cached_tokens: 4, output_tokens: 2, ..Usage::default() };
+        let usage = match cache_write_tokens {
+            0 => plain,
+            // All that a provider can report.
+            written => Usage {
+                cache_write_tokens: written,
+                cache_write_1h_tokens: written,
+                service_tier: ServiceTier::Priority,
+                unknown_members: 1,
+                ..plain
+            },
+        };
         // Some providers report no usage.
         let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
         Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {

@@ -218,7 +218,7 @@ impl Case {
             browser: self.setting.browser.as_ref(),
             session: self.setting.session.as_deref(),
         };
-        let first = PricedModel { price: self.price, ..offer("m1", self.capabilities) };
+        let first = PricedModel { price: self.price.clone(), ..offer("m1", self.capabilities) };
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,

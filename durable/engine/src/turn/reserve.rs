@@ -92,5 +92,6 @@ pub(super) fn reservation_of(turn: &Turn, level: &Level, request: &ModelRequest)
     let output_tokens = request.max_output_tokens.unwrap_or(0);
     let input_tokens = request_tokens(request);
     let held = Usage { input_tokens, output_tokens, ..Usage::default() };
-    (held, Spending::of(held, turn.spec.chain_of(level.models()).dearest()))
+    let dearest = turn.spec.chain_of(level.models()).dearest();
+    (held, Spending::of(held, dearest.as_ref()))
 }

@@ -55,7 +55,7 @@ impl Call {
         };
         let output_tokens = request.max_output_tokens.unwrap_or(0);
         let held = Usage { input_tokens: request_tokens(&request), output_tokens, ..Usage::default() };
-        let held = Spending::of(held, house.chain.dearest());
+        let held = Spending::of(held, house.chain.dearest().as_ref());
         let mut budget = TurnBudget::new(house.limits);
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1).or_else(|| budget.exceeded_by_tokens(held));
         if exceeded.is_some() {

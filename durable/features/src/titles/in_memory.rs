@@ -15,7 +15,8 @@ use engine::budget::Amount;
 use engine::ports::{Clock, Heard, Model};
 use engine::profiles::{Chain, Limits, Price, PricedModel};
 use wire::model::{
-    ModelChoice, ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, Usage,
+    ModelChoice, ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ServiceTier,
+    Usage,
 };
 
 /// The title that the thread has before a model makes one.
@@ -134,13 +135,20 @@ impl World {
 }
 
 fn model(name: &str) -> PricedModel {
-    let price = Price { input: 1.0, cached: 0.5, cache_write: None, output: 4.0 };
+    let price = Price::flat(1.0, 0.5, 4.0);
     PricedModel { choice: Rc::new(ModelChoice::new("house", name)), price: Some(price) }
 }
 
 /// The usage of each reply.
-pub const USAGE: Usage =
-    Usage { input_tokens: 100, cached_tokens: 0, cache_write_tokens: 0, output_tokens: 10 };
+pub const USAGE: Usage = Usage {
+    input_tokens: 100,
+    cached_tokens: 0,
+    cache_write_tokens: 0,
+    cache_write_1h_tokens: 0,
+    output_tokens: 10,
+    service_tier: ServiceTier::Standard,
+    unknown_members: 0,
+};
 
 /// A reply of this text.
 pub fn said(text: &str) -> Vec<Item> {

@@ -120,11 +120,8 @@ async fn ask(house: &House, call: &Call) -> Said {
         }
         Err(_) => None,
     };
-    let spending = usage.map(|usage| Spending::of(usage, asked.price));
-    let cost_usd = match (usage, asked.price) {
-        (Some(usage), _) if usage == Default::default() => Some(0.0),
-        (usage, price) => usage.zip(price).map(|(usage, price)| price.cost_usd(usage)),
-    };
+    let spending = usage.map(|usage| Spending::of(usage, asked.price.as_ref()));
+    let cost_usd = usage.and_then(|usage| asked.cost_usd(usage));
     let counted = usage.unwrap_or_default();
     let (outcome, may_try_again) = match &heard {
         Ok(_) => ("ok", false),

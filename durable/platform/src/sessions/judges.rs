@@ -37,7 +37,7 @@ mod tests {
             let steps: Vec<_> = verifiers.iter().map(step).collect();
             let definition = json!({"name": "Report", "steps": steps});
             let definition: WorkflowDefinition = serde_json::from_value(definition).unwrap();
-            let roles = Configuration::from_env(var).unwrap().roles;
+            let roles = Configuration::from_env(var, 0).unwrap().roles;
             let judges = judges(&roles, &definition).into_iter();
             judges.map(|(role, chain)| format!("{} {chain}", role.as_str())).collect::<Vec<_>>()
         };

@@ -199,5 +199,6 @@ fn total(counts: UsageCounts) -> Option<Usage> {
         cached_tokens,
         cache_write_tokens: written,
         output_tokens: counts.output_tokens.unwrap_or(0),
+        ..Usage::default()
     })
 }

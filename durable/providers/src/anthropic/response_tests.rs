@@ -86,8 +86,13 @@ fn text_with_pings_and_usage() {
     );
     assert_eq!(events, [text("Grüß"), text(" dich 🌍\n")]);
     // Cache reads and cache writes count as input.
-    let usage =
-        Some(Usage { input_tokens: 127, cached_tokens: 100, cache_write_tokens: 20, output_tokens: 15 });
+    let usage = Some(Usage {
+        input_tokens: 127,
+        cached_tokens: 100,
+        cache_write_tokens: 20,
+        output_tokens: 15,
+        ..Usage::default()
+    });
     let text = "Grüß dich 🌍\n".to_string();
     assert_eq!(reply, ModelReply { text, tool_calls: vec![], finish: ReplyFinish::Stop, usage, raw: None });
 }
@@ -102,7 +107,7 @@ fn the_last_usage_counts() {
         testing::reply(&fresh, &stream(&events)).1.usage
     };
     let usage = |input_tokens, cached_tokens, output_tokens| {
-        Some(Usage { input_tokens, cached_tokens, cache_write_tokens: 0, output_tokens })
+        Some(Usage { input_tokens, cached_tokens, output_tokens, ..Usage::default() })
     };
     assert_eq!(
         of(json!({"input_tokens": 5, "output_tokens": 1}), json!({"output_tokens": 9})),

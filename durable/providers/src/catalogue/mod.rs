@@ -1,93 +1,109 @@
-//! The prices and abilities of known models, from tables that the build compiles in.
+//! What is known of the models of the makers that the service speaks to: prices, abilities, ends. `make catalogue` writes
+//! the rows, and the build compiles them in.
 
 use std::rc::Rc;
 
-use engine::profiles::{Price, PricedModel};
+use engine::profiles::{Price, PricedModel, Rates, ServiceTiers, Tier};
 use wire::model::{Capabilities, ModelChoice};
+use wire::time::Day;
+
+#[cfg(test)]
+mod tests;
 
 include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
-/// A model with its price by the table.
-pub fn offer(choice: ModelChoice) -> PricedModel {
-    PricedModel { price: price_of(&choice.provider, &choice.model), choice: Rc::new(choice) }
+/// A model, by the name of its provider here and the maker's name of it.
+#[derive(Debug)]
+pub struct Row {
+    pub provider: &'static str,
+    /// `*` has what all models of the maker's newest family can, and no price.
+    pub model: &'static str,
+    /// The day on which the maker turns it off.
+    pub ends: Option<Day>,
+    /// The model that the maker names instead.
+    pub successor: Option<&'static str>,
+    pub capabilities: Capabilities,
+    pub forms: Forms,
+    /// The price of the catalogue's date, and those that begin later, in their order.
+    prices: &'static [Dated],
 }
 
-/// The price of a model from `prices.toml`; none if it is unknown.
-pub fn price_of(provider: &str, model: &str) -> Option<Price> {
-    let row = PRICES.iter().find(|(by, name, _)| *by == vendor(provider) && *name == model);
-    row.map(|(_, _, price)| *price)
+/// The forms of a request that a model takes.
+#[derive(Debug)]
+pub struct Forms {
+    /// The words of `reasoning_effort` that it takes; empty where they are not known.
+    pub efforts: &'static [&'static str],
+    /// Whether its reasoning cannot be turned off.
+    pub always_reasons: bool,
+    /// Whether it takes `temperature` and its like.
+    pub sampling: bool,
+    /// Whether a request may force it to call a tool.
+    pub forced_tools: bool,
 }
 
-/// The abilities of a model from `capabilities.toml`, or the default for an unknown model.
-pub fn capabilities_of(provider: &str, model: &str) -> Capabilities {
-    let fits = |name: &str| match name.strip_suffix('*') {
-        Some(beginning) => model.starts_with(beginning),
-        None => model == name,
+/// A price with its first day.
+#[derive(Debug)]
+struct Dated {
+    from: Day,
+    rates: Rates,
+    tiers: &'static [Tier],
+    service_tiers: ServiceTiers,
+}
+
+impl Row {
+    /// The price on this day.
+    fn price(&self, today: Day) -> Option<Price> {
+        let dated = self.prices.iter().rfind(|dated| dated.from <= today)?;
+        let Dated { rates, tiers, service_tiers, .. } = *dated;
+        Some(Price { rates, tiers: tiers.to_vec(), service_tiers })
+    }
+}
+
+/// All rows.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    ROWS.iter()
+}
+
+/// The row of a model. A name that ends in a date has the row of the name without, unless it has its own.
+pub fn row(provider: &str, model: &str) -> Option<&'static Row> {
+    let named = |name: &str| {
+        ROWS.iter().find(|row| row.provider == maker(provider) && row.model == name && name != "*")
     };
-    let row = CAPABILITIES.iter().find(|(by, name, _)| *by == vendor(provider) && fits(name));
-    row.map(|(_, _, capabilities)| *capabilities).unwrap_or_default()
+    named(model).or_else(|| named(without_date(model)?))
+}
+
+/// The row for a model that no row names, of a maker's newest family. It holds on the maker's own host alone: a server
+/// of somebody else may give any model any name.
+pub fn newest(provider: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.provider == maker(provider) && row.model == "*")
+}
+
+/// A model with its price on this day; none if it is unknown.
+pub fn offer(choice: ModelChoice, today: Day) -> PricedModel {
+    let price = row(&choice.provider, &choice.model).and_then(|row| row.price(today));
+    PricedModel { price, choice: Rc::new(choice) }
+}
+
+/// The abilities of a model, or the default for an unknown one.
+pub fn capabilities_of(provider: &str, model: &str, on_makers_host: bool) -> Capabilities {
+    let row = row(provider, model).or_else(|| newest(provider).filter(|_| on_makers_host));
+    row.map(|row| row.capabilities).unwrap_or_default()
 }
 
 /// The maker of a provider's models. OpenAI has two provider names, one for each API.
-fn vendor(provider: &str) -> &str {
+fn maker(provider: &str) -> &str {
     if provider == "openai-responses" { "openai" } else { provider }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use engine::profiles::Chain;
-    use wire::model::Usage;
-
-    // N-172
-    #[test]
-    fn prices_are_known_or_null() {
-        let price = price_of("openai", "gpt-4.1-mini").unwrap();
-        let usage = Usage {
-            input_tokens: 1_000_000,
-            cached_tokens: 500_000,
-            cache_write_tokens: 0,
-            output_tokens: 1_000_000,
-        };
-        assert!((price.cost_usd(usage) - (0.2 + 0.05 + 1.6)).abs() < 1e-9);
-        assert_eq!(price_of("openai-responses", "gpt-4.1-mini"), Some(price));
-        assert_eq!(price_of("openai", "gpt-9"), None);
-        assert_eq!(price_of("other", "gpt-4.1"), None);
+/// The name before a date: `gpt-6-sol` of `gpt-6-sol-2026-10-01`, `claude-opus-5` of `claude-opus-5-20260401`.
+fn without_date(model: &str) -> Option<&str> {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (name, last) = model.rsplit_once('-')?;
+    if last.len() == 8 && is_digits(last) {
+        return Some(name);
     }
-
-    // Anthropic charges 1.25 times the input price for writes to its cache.
-    #[test]
-    fn cache_writes_have_a_price() {
-        let anthropic: Vec<_> = PRICES.iter().filter(|(by, _, _)| *by == "anthropic").collect();
-        assert!(!anthropic.is_empty());
-        for (_, model, price) in anthropic {
-            assert_eq!(price.cache_write, Some(price.input * 1.25), "{model}");
-        }
-        let price = price_of("anthropic", "claude-sonnet-4-5").unwrap();
-        let usage = Usage {
-            input_tokens: 1_000_000,
-            cached_tokens: 200_000,
-            cache_write_tokens: 400_000,
-            output_tokens: 100_000,
-        };
-        assert!((price.cost_usd(usage) - (0.4 * 3.0 + 0.2 * 0.3 + 0.4 * 3.75 + 1.5)).abs() < 1e-9);
-        // Other providers charge cache writes as input.
-        let other = Price { cache_write: None, ..price };
-        assert!((other.cost_usd(usage) - (0.8 * 3.0 + 0.2 * 0.3 + 1.5)).abs() < 1e-9);
-        let choice = Rc::new(ModelChoice::new("p", "a"));
-        let chain = Chain::of(PricedModel { choice, price: Some(price) });
-        assert_eq!(chain.dearest(), Some(Price { input: 3.75, cache_write: None, ..price }));
-    }
-
-    #[test]
-    fn capabilities_are_those_of_the_family_or_the_default() {
-        let of = capabilities_of;
-        assert!(of("openai", "gpt-5-mini").reasoning && of("openai-responses", "gpt-5").reasoning);
-        assert!(!of("openai", "gpt-4o-mini").reasoning && of("openai", "gpt-4o-mini").vision);
-        assert!(of("anthropic", "claude-3-7-sonnet-latest").reasoning);
-        assert!(!of("anthropic", "claude-3-5-haiku-latest").reasoning);
-        assert!(of("anthropic", "claude-sonnet-4-5").reasoning);
-        assert_eq!(of("groq", "gpt-5-mini"), Capabilities::default());
-        assert_eq!(of("openai", "demo"), Capabilities::default());
-    }
+    let (name, month) = name.rsplit_once('-')?;
+    let (name, year) = name.rsplit_once('-')?;
+    let parts = [(year, 4), (month, 2), (last, 2)];
+    parts.into_iter().all(|(part, length)| part.len() == length && is_digits(part)).then_some(name)
 }

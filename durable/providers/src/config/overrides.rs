@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use engine::profiles::{Price, PricedModel};
+use engine::profiles::{Price, PricedModel, Rates, ServiceTiers, Tier};
 use wire::model::{Capabilities, ModelChoice, ModelOptions};
 use wire::redact::json_problem;
+use wire::time::Day;
 
 /// Temperatures that a provider takes; Anthropic takes up to 1.
 const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
@@ -18,13 +19,17 @@ const OUTPUT_TOKENS: std::ops::RangeInclusive<u64> = 16..=1_000_000;
 const MAX_EFFORT: usize = 32;
 /// The highest price, in US dollars per million tokens. A higher one is probably in the wrong unit.
 const MAX_PRICE: f64 = 10_000.0;
+/// The most tiers of a price. Providers have up to four.
+const MAX_TIERS: usize = 8;
+/// The factors of a service tier. OpenAI's are 0.5 to 2.5.
+const FACTORS: std::ops::RangeInclusive<f64> = 0.0..=10.0;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
     capabilities: BTreeMap<String, Abilities>,
     options: BTreeMap<String, Wishes>,
-    prices: BTreeMap<String, Rates>,
+    prices: BTreeMap<String, OwnPrice>,
 }
 
 /// Single members of [`Capabilities`].
@@ -36,6 +41,8 @@ struct Abilities {
     reasoning: Option<bool>,
     structured_output: Option<bool>,
     vision: Option<bool>,
+    context_tokens: Option<u64>,
+    output_tokens: Option<u64>,
 }
 
 /// Single members of [`ModelOptions`].
@@ -50,17 +57,42 @@ struct Wishes {
 /// A [`Price`]. Cached input costs as much as other input by default.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Rates {
+struct OwnPrice {
     input: f64,
     cached: Option<f64>,
     cache_write: Option<f64>,
+    cache_write_1h: Option<f64>,
     output: f64,
+    #[serde(default)]
+    tiers: Vec<OwnTier>,
+    #[serde(default)]
+    service_tiers: OwnServiceTiers,
+}
+
+/// A [`Tier`].
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnTier {
+    above_tokens: u64,
+    input: f64,
+    cached: Option<f64>,
+    cache_write: Option<f64>,
+    cache_write_1h: Option<f64>,
+    output: f64,
+}
+
+/// [`ServiceTiers`].
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnServiceTiers {
+    flex: Option<f64>,
+    priority: Option<f64>,
 }
 
 impl Overrides {
     /// Reads the variables and adds problems to `problems`.
     pub fn read(read: &dyn Fn(&str) -> Option<String>, problems: &mut Vec<String>) -> Self {
-        let capabilities = r#"{"openai:gpt-5-mini": {"vision": false}}"#;
+        let capabilities = r#"{"openai-responses:gpt-6-luna": {"vision": false}}"#;
         let options = r#"{"openai:*": {"reasoning_effort": "low"}}"#;
         let prices = r#"{"my-box:qwen3:8b": {"input": 0.1, "output": 0.4}}"#;
         let overrides = Overrides {
@@ -69,12 +101,12 @@ impl Overrides {
             prices: table(read, "PRICES", prices, problems),
         };
         problems.extend(overrides.options.values().filter_map(Wishes::problem));
-        problems.extend(overrides.prices.values().filter_map(Rates::problem));
+        problems.extend(overrides.prices.values().filter_map(OwnPrice::problem));
         overrides
     }
 
     /// A model as this deployment offers it.
-    pub fn offer(&self, mut choice: ModelChoice) -> PricedModel {
+    pub fn offer(&self, mut choice: ModelChoice, today: Day) -> PricedModel {
         let id = choice.id();
         if let Some(abilities) = self.capabilities.get(&id) {
             choice.capabilities = abilities.over(choice.capabilities);
@@ -85,8 +117,8 @@ impl Overrides {
                 choice.options = wishes.over(choice.options);
             }
         }
-        let price = self.prices.get(&id).map(Rates::price);
-        let listed = crate::catalogue::offer(choice);
+        let price = self.prices.get(&id).map(OwnPrice::price);
+        let listed = crate::catalogue::offer(choice, today);
         PricedModel { price: price.or(listed.price), ..listed }
     }
 
@@ -135,6 +167,8 @@ impl Abilities {
             reasoning: self.reasoning.unwrap_or(known.reasoning),
             structured_output: self.structured_output.unwrap_or(known.structured_output),
             vision: self.vision.unwrap_or(known.vision),
+            context_tokens: self.context_tokens.or(known.context_tokens),
+            output_tokens: self.output_tokens.or(known.output_tokens),
         }
     }
 }
@@ -165,17 +199,42 @@ impl Wishes {
     }
 }
 
-impl Rates {
+impl OwnPrice {
     fn price(&self) -> Price {
-        let Rates { input, cached, cache_write, output } = *self;
-        Price { input, cached: cached.unwrap_or(input), cache_write, output }
+        let OwnPrice { input, cached, cache_write, cache_write_1h, output, .. } = *self;
+        let OwnServiceTiers { flex, priority } = self.service_tiers;
+        Price {
+            rates: Rates { input, cached: cached.unwrap_or(input), cache_write, cache_write_1h, output },
+            tiers: self.tiers.iter().map(OwnTier::tier).collect(),
+            service_tiers: ServiceTiers { flex, priority },
+        }
     }
 
     fn problem(&self) -> Option<String> {
-        let Price { input, cached, cache_write, output } = self.price();
-        let mut all = [input, cached, output].into_iter().chain(cache_write);
-        let sane = all.all(|price| (0.0..=MAX_PRICE).contains(&price));
-        let unit = format!("US dollars per million tokens, 0 to {MAX_PRICE}");
-        (!sane).then(|| format!("PRICES: a price is {unit}."))
+        let Price { rates, tiers, service_tiers: ServiceTiers { flex, priority } } = self.price();
+        let is_sane = |Rates { input, cached, cache_write, cache_write_1h, output }: &Rates| {
+            let mut all = [*input, *cached, *output].into_iter().chain(*cache_write).chain(*cache_write_1h);
+            all.all(|rate| (0.0..=MAX_PRICE).contains(&rate))
+        };
+        let ascend =
+            tiers.windows(2).all(|pair| matches!(pair, [one, next] if one.above_tokens < next.above_tokens));
+        let problem = if !std::iter::once(&rates).chain(tiers.iter().map(|tier| &tier.rates)).all(is_sane) {
+            format!("a price is US dollars per million tokens, 0 to {MAX_PRICE}")
+        } else if tiers.len() > MAX_TIERS || !ascend {
+            format!("tiers are at most {MAX_TIERS}, each with a higher above_tokens than the one before")
+        } else if !flex.into_iter().chain(priority).all(|factor| FACTORS.contains(&factor)) {
+            format!("service_tiers are factors of the price, {} to {}", FACTORS.start(), FACTORS.end())
+        } else {
+            return None;
+        };
+        Some(format!("PRICES: {problem}."))
+    }
+}
+
+impl OwnTier {
+    fn tier(&self) -> Tier {
+        let OwnTier { above_tokens, input, cached, cache_write, cache_write_1h, output } = *self;
+        let cached = cached.unwrap_or(input);
+        Tier { above_tokens, rates: Rates { input, cached, cache_write, cache_write_1h, output } }
     }
 }

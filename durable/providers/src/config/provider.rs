@@ -93,6 +93,19 @@ fn chat(url: &str, key: Option<Secret>) -> Api {
     Api::OpenAiChat(OpenAiChat::new(url, key))
 }
 
+/// Whether requests to a provider reach the maker of its models: at the maker's own host, or through the AI Gateway. The
+/// name `openai` alone says nothing, because every vLLM and every Ollama has it too.
+pub(super) fn is_makers_own(name: &str, simple: bool, read: &dyn Fn(&str) -> Option<String>) -> bool {
+    let Some(known) = KNOWN.iter().find(|known| known.name == name) else { return false };
+    let host = |url: &str| url.split("//").nth(1)?.split(['/', '?']).next().map(str::to_owned);
+    let (_, url) = variable(read, known.variables, simple, "BASE_URL");
+    url.is_none_or(|url| match (host(&url), host(known.base_url)) {
+        // OpenAI has hosts of regions, such as eu.api.openai.com.
+        (Some(its), Some(makers)) => its == makers || its.ends_with(&format!(".{makers}")),
+        _ => false,
+    })
+}
+
 impl Provider {
     /// Reads the variables of a provider: `NAME_BASE_URL` and `NAME_API_KEY`, and for the `simple` one `LLM_BASE_URL`
     /// and `LLM_API_KEY`, which win. The error lists all problems.

@@ -64,10 +64,9 @@ pub fn script(request: &ModelRequest, stage: Stage) -> Vec<Beat> {
     let usage = Usage {
         input_tokens: words(&request.system)
             + request.messages.iter().map(|message| words_in(message)).sum::<u64>(),
-        cached_tokens: 0,
-        cache_write_tokens: 0,
         output_tokens: words(&answer.text)
             + tool_calls.iter().map(|call| words(&call.arguments)).sum::<u64>(),
+        ..Usage::default()
     };
     let finish = if tool_calls.is_empty() { ReplyFinish::Stop } else { ReplyFinish::ToolCalls };
     let mut beats: Vec<Beat> = pieces(&answer.text)

@@ -80,15 +80,7 @@ fn words_come_one_by_one_at_their_pace() {
         ModelEvent::Finished(reply) => reply.usage.unwrap(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(
-        usage,
-        Usage {
-            input_tokens: 3,
-            cached_tokens: 0,
-            cache_write_tokens: 0,
-            output_tokens: beats.len() as u64 - 1
-        }
-    );
+    assert_eq!(usage, Usage { input_tokens: 3, output_tokens: beats.len() as u64 - 1, ..Usage::default() });
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn total(counts: UsageCounts) -> Option<Usage> {
     Some(Usage {
         input_tokens: counts.prompt_token_count?.saturating_add(of_tools),
         cached_tokens: counts.cached_content_token_count.unwrap_or(0),
-        cache_write_tokens: 0,
         output_tokens: counts.candidates_token_count.unwrap_or(0).saturating_add(thoughts),
+        ..Usage::default()
     })
 }

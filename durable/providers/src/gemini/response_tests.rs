@@ -61,7 +61,7 @@ fn text_with_usage_after_the_end() {
     let events = [part(text("Grüß")), part(text(" Gott")), event(json!([text("")]), "STOP"), late];
     let (events, reply) = reply(&events);
     assert_eq!(events, [told("Grüß"), told(" Gott")]);
-    let usage = Usage { input_tokens: 107, cached_tokens: 60, cache_write_tokens: 0, output_tokens: 25 };
+    let usage = Usage { input_tokens: 107, cached_tokens: 60, output_tokens: 25, ..Usage::default() };
     let expected = ModelReply {
         text: "Grüß Gott".into(),
         tool_calls: vec![],

@@ -269,8 +269,8 @@ fn read_usage(raw: &RawValue) -> Option<Usage> {
     Some(Usage {
         input_tokens: counts.prompt_tokens?,
         cached_tokens: details.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
-        cache_write_tokens: 0,
         output_tokens: counts.completion_tokens.unwrap_or(0),
+        ..Usage::default()
     })
 }
 

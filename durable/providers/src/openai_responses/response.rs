@@ -244,7 +244,7 @@ fn read_usage(raw: &RawValue) -> Option<Usage> {
     Some(Usage {
         input_tokens: counts.input_tokens?,
         cached_tokens: counts.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
-        cache_write_tokens: 0,
         output_tokens: counts.output_tokens.unwrap_or(0),
+        ..Usage::default()
     })
 }

@@ -89,7 +89,7 @@ fn text_with_usage() {
     assert_eq!((reply.text.as_str(), reply.finish), ("Grüß dich 🌍\n", ReplyFinish::Stop));
     assert_eq!(
         reply.usage,
-        Some(Usage { input_tokens: 78, cached_tokens: 64, cache_write_tokens: 0, output_tokens: 9 })
+        Some(Usage { input_tokens: 78, cached_tokens: 64, output_tokens: 9, ..Usage::default() })
     );
     let raw = reply.raw.as_ref().unwrap();
     assert_eq!((raw.provider.as_str(), raw.wire.as_str(), raw.model.as_str()), ("here", "responses", "m"));

@@ -45,7 +45,7 @@ fn text_in_the_bindings_own_form() {
         json!({"response": null, "tool_calls": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}}),
     ]);
     assert_eq!(events, [text("Grüß"), text(" dich "), text("42")]);
-    let usage = Some(Usage { input_tokens: 7, cached_tokens: 0, cache_write_tokens: 0, output_tokens: 3 });
+    let usage = Some(Usage { input_tokens: 7, output_tokens: 3, ..Usage::default() });
     let text = "Grüß dich 42".to_string();
     assert_eq!(reply, ModelReply { text, tool_calls: vec![], finish: ReplyFinish::Stop, usage, raw: None });
 }
@@ -101,7 +101,7 @@ fn openai_s_chunks() {
     assert_eq!((calls(&reply), reply.finish), (vec![("a", "f", "{}")], ReplyFinish::Length));
     assert_eq!(
         reply.usage,
-        Some(Usage { input_tokens: 7, cached_tokens: 5, cache_write_tokens: 0, output_tokens: 3 })
+        Some(Usage { input_tokens: 7, cached_tokens: 5, output_tokens: 3, ..Usage::default() })
     );
     assert_eq!(raw_of(&reply)["reasoning_content"], "Hm.");
     assert_eq!(reply.raw.as_ref().unwrap().wire, "workers_ai");

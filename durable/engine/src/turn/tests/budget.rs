@@ -214,7 +214,7 @@ fn limits_of_tokens_money_and_bytes_end_a_turn() {
 
     let mut money =
         Case::new(endless()).limits(many).limits(|limits| limits.turn_cost_microusd = Some(20_000));
-    money.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+    money.price = Some(Price::flat(1.0, 0.5, 2.0));
     let money = money.run();
     assert!(last(&money, 4)[0].starts_with("budget Cost "), "{:?}", last(&money, 4));
     let usd = money.end().message.usage.unwrap().cost_usd.unwrap();
@@ -271,7 +271,7 @@ fn the_cost_of_a_turn_is_known_or_null() {
         ])
     };
     let mut priced = Case::new(answers());
-    priced.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+    priced.price = Some(Price::flat(1.0, 0.5, 2.0));
     let usage = priced.run().end().message.usage.unwrap();
     // Three calls, the child's included, each with 6 fresh, 4 cached and 2 output tokens.
     assert_eq!((usage.input_tokens, usage.cached_tokens, usage.output_tokens), (30, 12, 6));
@@ -282,11 +282,11 @@ fn the_cost_of_a_turn_is_known_or_null() {
     assert_eq!((unknown.cost_usd, unknown.by_model["m1"].cost_usd), (None, None));
 
     let mut cut = Case::new(script(&[("go", vec![Reply::Cut("half ")])]));
-    cut.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+    cut.price = Some(Price::flat(1.0, 0.5, 2.0));
     assert_eq!(cut.run().end().message.usage.unwrap().cost_usd, None, "the usage of the cut call is unknown");
 
     let mut lost = Case::new(answers());
-    lost.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+    lost.price = Some(Price::flat(1.0, 0.5, 2.0));
     lost.run_with(Some(Kill::AfterCommits(1)), |_, _| {});
     lost.resume(None);
     lost.check();
@@ -315,7 +315,7 @@ fn each_subtask_has_its_start_and_the_usage_below_it() {
         ("b", vec![Reply::Cut("half ")]),
         ("c", vec![Reply::Text("c")]),
     ]));
-    case.price = Some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+    case.price = Some(Price::flat(1.0, 0.5, 2.0));
     let end = case.run().end();
     let told: Vec<_> = end
         .message

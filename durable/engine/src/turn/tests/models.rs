@@ -9,14 +9,14 @@ use wire::model::{Capabilities, Message, ModelErrorKind};
 use wire::protocol::Event;
 
 fn priced(model: &str, price: f64) -> PricedModel {
-    let price = Some(Price { input: price, cached: price, cache_write: None, output: price });
+    let price = Some(Price::flat(price, price, price));
     PricedModel { price, ..offer(model, Capabilities::default()) }
 }
 
 /// A turn with a chain of three models.
 fn chained(script: Script) -> Case {
     let mut case = Case::new(script);
-    case.price = Some(Price { input: 1.0, cached: 1.0, cache_write: None, output: 1.0 });
+    case.price = Some(Price::flat(1.0, 1.0, 1.0));
     case.then = vec![priced("m2", 2.0), priced("m3", 100.0)];
     case
 }

@@ -225,7 +225,7 @@ impl Random {
         // Half of the turns have a client that knows forms.
         case.setting.forms = self.priced;
         case.setting.simple_iterations = self.limits.iterations.min(5);
-        case.price = self.priced.then_some(Price { input: 1.0, cached: 0.5, cache_write: None, output: 2.0 });
+        case.price = self.priced.then_some(Price::flat(1.0, 0.5, 2.0));
         let mut steps = 0;
         let mut kills = self.kills.iter();
         let mut runs = 0;

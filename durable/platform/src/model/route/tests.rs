@@ -81,7 +81,7 @@ impl Case {
             warn: Rc::new(move |line| lines.borrow_mut().push(line.to_owned())),
             breaker: Breaker::default(),
         };
-        let mut offers = names().map(|name| providers::catalogue::offer(ModelChoice::new(name, "m")));
+        let mut offers = names().map(|name| providers::catalogue::offer(ModelChoice::new(name, "m"), 0));
         let chain = Chain { first: offers.next().unwrap(), then: offers.collect() };
         Case { model: RoutedModel::new(endpoints, ports), chain, clock, asked, warned }
     }
@@ -239,7 +239,7 @@ fn only_one_call_tries_a_model_out() {
 fn a_provider_that_is_gone_is_passed_over() {
     let mut case = Case::new(&[&[Act::Answer]]);
     let gone = ModelChoice { provider: "gone".into(), ..ModelChoice::clone(&case.chain.first.choice) };
-    case.chain = Chain { first: providers::catalogue::offer(gone), then: vec![case.chain.first.clone()] };
+    case.chain = Chain { first: providers::catalogue::offer(gone, 0), then: vec![case.chain.first.clone()] };
     assert_eq!(case.call(), ["ask 0", "Auth, ask 1", "answering", "hi"]);
 }
 

@@ -25,7 +25,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             arguments: "{".to_owned(),
         }],
         finish: ReplyFinish::ToolCalls,
-        usage: Some(Usage { input_tokens: 1, cached_tokens: 2, cache_write_tokens: 0, output_tokens: 3 }),
+        usage: Some(Usage { input_tokens: 1, cached_tokens: 2, output_tokens: 3, ..Usage::default() }),
         raw: Some(RawMessage::of(
             &ModelChoice::new("openai", "m"),
             "chat",
@@ -63,7 +63,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     tools.push(spec);
     let offer = |model: &str| PricedModel {
         choice: Rc::new(ModelChoice::new("openai", model.to_owned())),
-        price: (model == "m").then_some(Price { input: 1.0, cached: 0.1, cache_write: None, output: 2.5 }),
+        price: (model == "m").then_some(Price::flat(1.0, 0.1, 2.5)),
     };
     let started = TurnSpec {
         format: engine::journal::FORMAT,
@@ -114,7 +114,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             digest: "d".to_owned(),
             attempt: 1,
             place: place.clone(),
-            held: Usage { input_tokens: 4, cached_tokens: 0, cache_write_tokens: 0, output_tokens: 5 },
+            held: Usage { input_tokens: 4, output_tokens: 5, ..Usage::default() },
         },
         ended(ModelOutcome::Replied(Box::new(reply))),
         ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),

@@ -5,7 +5,7 @@ use std::path::Path;
 use ts_rs::{Config, TS};
 
 use super::*;
-use crate::model::Usage;
+use crate::model::{ServiceTier, Usage};
 use crate::protocol::TaskStatus;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/src/wire.generated.ts");
@@ -61,6 +61,7 @@ fn the_page_has_the_wires_types() {
         BudgetReason,
         FinishReason,
         Usage,
+        ServiceTier,
         CostSummary,
         ModelCost,
         StoredMessage,

@@ -14,6 +14,7 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::journal::{Entry, FORMAT, Fact, NEWEST_READ};
+use crate::profiles::{Price, Rates, ServiceTiers, Tier};
 use crate::testing::*;
 use crate::toolbelt::OutputSchema;
 use crate::turn::edit_prompts;
@@ -23,6 +24,17 @@ use wire::protocol::FinishReason;
 
 fn folder(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/journal/golden/{format}"))
+}
+
+/// A price with all members.
+fn whole_price() -> Price {
+    let cache_writes = Rates { cache_write: Some(3.75), cache_write_1h: Some(6.0), ..Rates::default() };
+    let rates = |input, cached, output| Rates { input, cached, output, ..cache_writes };
+    Price {
+        rates: rates(3.0, 0.3, 15.0),
+        tiers: vec![Tier { above_tokens: 200_000, rates: rates(6.0, 0.6, 22.5) }],
+        service_tiers: ServiceTiers { flex: Some(0.5), priority: Some(2.0) },
+    }
 }
 
 fn as_lines(case: &Case) -> String {

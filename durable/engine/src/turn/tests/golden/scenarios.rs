@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use super::whole_price;
 use crate::hooks::tests::every_kind;
 use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
 use crate::plan::tests::project;
-use crate::profiles::{Chain, Grant, OnLimit, Price, Role};
+use crate::profiles::{Chain, Grant, OnLimit, Role};
 use crate::record::keys::WireIds;
 use crate::testing::*;
 use crate::toolbelt::{ToolPolicy, ToolRules};
@@ -130,7 +131,9 @@ fn direct() -> Case {
     let failures = vec![(0, ModelErrorKind::RateLimited), (1, ModelErrorKind::Network)];
     let mut case = Case::new(script(&[("go", vec![Reply::After(failures, "Hello there.")])]));
     case.then = vec![offer("m2", Capabilities::default())];
-    case.price = Some(Price { input: 3.0, cached: 0.3, cache_write: Some(3.75), output: 15.0 });
+    case.price = Some(whole_price());
+    case.capabilities.context_tokens = Some(1_000_000);
+    case.capabilities.output_tokens = Some(128_000);
     case.model.writes_cache.set(1);
     case.retrieved = Some("<long_term_memory>\nlikes tea\n</long_term_memory>".to_owned());
     case = case.limits(|limits| {
