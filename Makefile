@@ -198,11 +198,11 @@ faults-small: $(PROGRAMS) $(DEV)
 # What is too long for `make test`: every suite on the deployed build, or on one of its profile where the suite needs
 # faults or fixtures, and a bystander of large requests waits half as long (`tests/e2e/hostile/bodies.rs`); large numbers;
 # all mutants. Each part takes at most an hour on two cores.
-NIGHTLY ?= suites contract turns faults mutants
+NIGHTLY ?= suites contract turns faults mutants catalogue
 OPTIMISED := target/optimised-worker/index.js
 
-.PHONY: nightly nightly-suites nightly-contract nightly-turns nightly-faults nightly-mutants
-nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites contract turns faults mutants")
+.PHONY: nightly nightly-suites nightly-contract nightly-turns nightly-faults nightly-mutants nightly-catalogue
+nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites contract turns faults mutants catalogue")
 	@scripts/preflight
 	@+$(MAKE) --no-print-directory $(addprefix nightly-,$(NIGHTLY)) $(OR_SAY_WHY)
 
@@ -223,6 +223,11 @@ nightly-faults: $(OPTIMISED) $(PROGRAMS)
 	@$(STAGE) "four hundred kills" $(LOG) env $(TOOLS) target/debug/espalier-faults --build $(dir $(OPTIMISED)) $(ARGS)
 
 nightly-mutants: faults-mutants
+
+# `make test` compares with the catalogue's own date.
+nightly-catalogue: $(RUST)
+	@ESPALIER_TODAY=$$(date -u +%F) $(STAGE) "the documents' models, as of today" $(LOG) \
+		cargo test --locked -p providers --lib -- catalogue::documents
 
 .PHONY: faults-mutants
 faults-mutants: $(XTASK) $(NPM) ## plant bugs, and check that the harness of `make faults` finds each of them (ONLY="NAME …")

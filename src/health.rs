@@ -16,6 +16,8 @@ use wire::time::Day;
 use crate::retention::Retention;
 use crate::settings::Settings;
 
+mod warnings;
+
 /// Which of the service's bindings the deployment has.
 #[derive(Clone, Copy, Debug)]
 pub struct Bindings {
@@ -48,6 +50,10 @@ pub enum Health {
         external_sessions: bool,
         /// Whether users may share conversations by a link.
         shares: bool,
+        /// What the operator should change, although turns start: models that their makers turn off, options that a model
+        /// refuses.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
     },
     Misconfigured {
         problems: Vec<String>,
@@ -103,12 +109,13 @@ impl Health {
         }
         match configuration {
             Ok(configuration) if problems.is_empty() => {
+                let warnings = warnings::of(&configuration, today);
                 let first = &configuration.roles.primary.first.choice;
                 let (provider, model) = (first.provider.clone(), first.model.clone());
                 let agents = agents == Ok(AgentsThatStay::On);
                 let external_sessions = tokens.is_ok_and(|tokens| tokens.are_lasting());
                 let version = env!("CARGO_PKG_VERSION");
-                Health::Ok { version, provider, model, agents, titles, external_sessions, shares }
+                Health::Ok { version, provider, model, agents, titles, external_sessions, shares, warnings }
             }
             Ok(_) => Health::Misconfigured { problems },
             Err(more) => Health::Misconfigured { problems: [problems, more].concat() },

@@ -9,7 +9,7 @@ const DATABASE = "d1 create espalier --update-config=false";
 const BUCKET = "r2 bucket create espalier-workspace --update-config=false";
 const SECRETS = "secret bulk --env production";
 /** A provider whose key the operator has. */
-const OPENAI = { variables: { LLM_PROVIDER: "openai", LLM_MODEL: "gpt-5-mini" } };
+const OPENAI = { variables: { LLM_PROVIDER: "openai", LLM_MODEL: "gpt-6-luna" } };
 const KEY = "sk-a-real-key";
 
 const made = (run) => JSON.parse(run.input[0]).SESSION_SECRET;

@@ -158,6 +158,12 @@ impl Configuration {
         offered.collect()
     }
 
+    /// Every model, those of the operator's hooks included; some of them more than once.
+    pub fn models(&self) -> impl Iterator<Item = &ModelChoice> {
+        let guards = self.guard.iter().flat_map(Chain::iter);
+        self.offers().chain(guards).map(|offer| &*offer.choice)
+    }
+
     fn offers(&self) -> impl Iterator<Item = &PricedModel> {
         self.roles.iter().flat_map(|(_, chain)| chain.iter()).chain(&self.others)
     }

@@ -8,6 +8,8 @@ use wire::model::{Capabilities, ModelChoice};
 use wire::time::Day;
 
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod tests;
 
 include!(concat!(env!("OUT_DIR"), "/models.rs"));

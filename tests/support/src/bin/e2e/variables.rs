@@ -92,7 +92,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         }
         "broken" => {
             let wrong = [
-                "MODEL_PRIMARY:openai:gpt-5-mini, groq:llama",
+                "MODEL_PRIMARY:openai:gpt-6-luna, groq:llama",
                 r#"MODEL_OPTIONS:{"openai:*":{"temperature":3}}"#,
                 r#"LIMITS:{"on_limit":"sometimes"}"#,
                 r#"MCP_SERVERS:{"my__docs":{"url":"https://docs.example/mcp"}}"#,
