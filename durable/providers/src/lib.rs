@@ -21,6 +21,7 @@ pub mod permits;
 mod replies;
 pub mod retry;
 pub mod text_calls;
+pub mod usage;
 pub mod workers_ai;
 mod written;
 

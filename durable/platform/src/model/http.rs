@@ -16,6 +16,7 @@ use providers::config::Patience;
 use providers::failure::{network, protocol, retry_delay};
 use providers::permits::Permits;
 use providers::retry::RetryHints;
+use providers::usage::new_unknown_members;
 use providers::{Codec, Decoder};
 use wire::redact::Secret;
 use wire::redact::quoted;
@@ -42,6 +43,8 @@ pub struct HttpEndpoint {
     /// A request holds a permit until the headers of its reply are there. All senders of the same object share the
     /// permits.
     pub permits: Permits,
+    /// Writes a line of the log.
+    pub warn: Rc<dyn Fn(&str)>,
 }
 
 impl Endpoint for HttpEndpoint {
@@ -60,6 +63,7 @@ impl Endpoint for HttpEndpoint {
             http: Rc::clone(&self.http),
             permits: self.permits.clone(),
             clock: Rc::clone(&self.clock),
+            warn: Rc::clone(&self.warn),
         };
         unsent.send().boxed_local()
     }
@@ -95,6 +99,7 @@ struct Unsent {
     http: Rc<dyn Http>,
     permits: Permits,
     clock: Rc<dyn Clock>,
+    warn: Rc<dyn Fn(&str)>,
 }
 
 impl Unsent {
@@ -136,8 +141,8 @@ impl Unsent {
             }
         };
         silence.broken(self.patience.idle_ms);
-        let (body, decoder) = (response.body, self.decoder);
-        let reading = Reading { body, decoder, silence, first: Some(first), left: ANSWER_BYTES };
+        let (body, decoder, warn) = (response.body, self.decoder, self.warn);
+        let reading = Reading { body, decoder, silence, first: Some(first), left: ANSWER_BYTES, warn };
         Ok(unfold(Reply::Reading(reading), Reply::next).boxed_local())
     }
 }
@@ -170,6 +175,7 @@ struct Reading {
     first: Option<Vec<u8>>,
     /// How many bytes may still come.
     left: usize,
+    warn: Rc<dyn Fn(&str)>,
 }
 
 impl Reading {
@@ -197,6 +203,11 @@ impl Reading {
                 Err(late) => Err(late.into()),
             };
             let finished = matches!(events.last(), Some(ModelEvent::Finished(_)));
+            if finished {
+                new_unknown_members().iter().for_each(|name| {
+                    (self.warn)(&format!("a provider's usage has a member that no price knows: {name}"));
+                });
+            }
             match outcome {
                 Err(error) if events.is_empty() => return (Err(error), Reply::Over),
                 Err(error) => return (Ok(events), Reply::Failed(error)),

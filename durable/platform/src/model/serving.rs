@@ -38,6 +38,7 @@ pub fn serving(
     env: &Env,
     version: &Version,
 ) -> Rc<dyn Model> {
+    let warn: Rc<dyn Fn(&str)> = Rc::new(|line| worker::console_warn!("{line}"));
     let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
         let Some(codec) = provider.api.codec() else {
             let work_ms = configuration.demo_work_ms;
@@ -54,6 +55,7 @@ pub fn serving(
             http,
             clock: Rc::clone(clock),
             permits: connections.permits.clone(),
+            warn: Rc::clone(&warn),
         })
     };
     let providers = configuration.providers.iter();
@@ -61,7 +63,7 @@ pub fn serving(
     let ports = RoutePorts {
         clock: Rc::clone(clock),
         random: Rc::new(js_sys::Math::random),
-        warn: Rc::new(|line| worker::console_warn!("{line}")),
+        warn: Rc::clone(&warn),
         breaker: connections.breaker.clone(),
     };
     Rc::new(RoutedModel::new(endpoints, ports))

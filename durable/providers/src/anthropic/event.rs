@@ -55,6 +55,13 @@ object!(Delta, known: {
     "stop_reason" => stop_reason
 }, dropped: []);
 
+/// The parts of [`UsageCounts::cache_creation_input_tokens`].
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+pub struct CacheCreation {
+    #[serde(default)]
+    pub ephemeral_1h_input_tokens: Option<u64>,
+}
+
 /// The token counts of the whole reply so far. An absent count has not changed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct UsageCounts {
@@ -62,6 +69,8 @@ pub struct UsageCounts {
     pub input_tokens: Option<u64>,
     #[serde(default)]
     pub cache_creation_input_tokens: Option<u64>,
+    #[serde(default)]
+    pub cache_creation: Option<CacheCreation>,
     #[serde(default)]
     pub cache_read_input_tokens: Option<u64>,
     #[serde(default)]

@@ -7,12 +7,24 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
+use crate::usage;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
 
 use super::WIRE;
 use super::blocks::{Blocks, Told};
 use super::event::{Delta, Event, UsageCounts};
+
+/// The members of a usage that this codec reads, and those that are parts of them.
+const KNOWN_USAGE: &[&str] = &[
+    "input_tokens",
+    "output_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation.ephemeral_5m_input_tokens",
+    "cache_creation.ephemeral_1h_input_tokens",
+    "output_tokens_details.thinking_tokens",
+];
 
 /// A partial reply.
 #[derive(Debug)]
@@ -24,6 +36,7 @@ pub struct Reply {
     blocks: Blocks,
     finish: Option<ReplyFinish>,
     usage: UsageCounts,
+    unknown_members: u64,
 }
 
 impl Reading for Reply {
@@ -56,6 +69,7 @@ impl Reply {
             blocks: Blocks::default(),
             finish: None,
             usage: UsageCounts::default(),
+            unknown_members: 0,
         }
     }
 
@@ -139,13 +153,15 @@ impl Reply {
 
     fn count(&mut self, usage: Option<&RawValue>) {
         let counts: Option<UsageCounts> = usage.and_then(|usage| wire::json::from_str(usage.get()).ok());
-        let Some(new) = counts else { return };
+        let Some((new, raw)) = counts.zip(usage) else { return };
+        self.unknown_members = self.unknown_members.max(usage::unknown_members(WIRE, raw, KNOWN_USAGE));
         let known = self.usage;
         self.usage = UsageCounts {
             input_tokens: new.input_tokens.or(known.input_tokens),
             cache_creation_input_tokens: new
                 .cache_creation_input_tokens
                 .or(known.cache_creation_input_tokens),
+            cache_creation: new.cache_creation.or(known.cache_creation),
             cache_read_input_tokens: new.cache_read_input_tokens.or(known.cache_read_input_tokens),
             output_tokens: new.output_tokens.or(known.output_tokens),
         };
@@ -164,7 +180,8 @@ impl Reply {
             Some(finish) => finish,
         };
         let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
-        let reply = ModelReply { text: self.text, tool_calls, finish, usage: total(self.usage), raw };
+        let usage = total(self.usage, self.unknown_members);
+        let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
         events.push(ModelEvent::Finished(Box::new(reply)));
         Ok(())
     }
@@ -190,7 +207,7 @@ fn complaint(json: &str) -> ModelError {
 }
 
 /// `input_tokens` excludes cached tokens.
-fn total(counts: UsageCounts) -> Option<Usage> {
+fn total(counts: UsageCounts, unknown_members: u64) -> Option<Usage> {
     let cached_tokens = counts.cache_read_input_tokens.unwrap_or(0);
     let written = counts.cache_creation_input_tokens.unwrap_or(0);
     let input_tokens = counts.input_tokens?.saturating_add(cached_tokens).saturating_add(written);
@@ -198,6 +215,11 @@ fn total(counts: UsageCounts) -> Option<Usage> {
         input_tokens,
         cached_tokens,
         cache_write_tokens: written,
+        cache_write_1h_tokens: counts
+            .cache_creation
+            .and_then(|parts| parts.ephemeral_1h_input_tokens)
+            .unwrap_or(0),
+        unknown_members,
         output_tokens: counts.output_tokens.unwrap_or(0),
         ..Usage::default()
     })

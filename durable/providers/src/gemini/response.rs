@@ -7,12 +7,23 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
+use crate::usage;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
 
 use super::WIRE;
 use super::event::{Candidate, Event, UsageCounts};
 use super::parts::Parts;
+
+/// The members of a usage that this codec reads, and their sum.
+const KNOWN_USAGE: &[&str] = &[
+    "promptTokenCount",
+    "cachedContentTokenCount",
+    "toolUsePromptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+    "totalTokenCount",
+];
 
 /// A partial reply.
 #[derive(Debug)]
@@ -24,6 +35,7 @@ pub struct Reply {
     parts: Parts,
     finish: Option<ReplyFinish>,
     usage: UsageCounts,
+    unknown_members: u64,
 }
 
 impl Reading for Reply {
@@ -56,6 +68,7 @@ impl Reply {
             parts: Parts::default(),
             finish: None,
             usage: UsageCounts::default(),
+            unknown_members: 0,
         }
     }
 
@@ -112,7 +125,8 @@ impl Reply {
 
     fn count(&mut self, usage: Option<&RawValue>) {
         let counts: Option<UsageCounts> = usage.and_then(|usage| wire::json::from_str(usage.get()).ok());
-        let Some(new) = counts else { return };
+        let Some((new, raw)) = counts.zip(usage) else { return };
+        self.unknown_members = self.unknown_members.max(usage::unknown_members(WIRE, raw, KNOWN_USAGE));
         let known = self.usage;
         self.usage = UsageCounts {
             prompt_token_count: new.prompt_token_count.or(known.prompt_token_count),
@@ -136,7 +150,8 @@ impl Reply {
             finish => finish,
         };
         let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
-        let reply = ModelReply { text: self.text, tool_calls, finish, usage: total(self.usage), raw };
+        let usage = total(self.usage, self.unknown_members);
+        let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
         events.push(ModelEvent::Finished(Box::new(reply)));
         Ok(())
     }
@@ -168,12 +183,13 @@ fn complaint(error: &RawValue) -> ModelError {
 }
 
 /// Thoughts are output. The results of Google's own tools are input.
-fn total(counts: UsageCounts) -> Option<Usage> {
+fn total(counts: UsageCounts, unknown_members: u64) -> Option<Usage> {
     let of_tools = counts.tool_use_prompt_token_count.unwrap_or(0);
     let thoughts = counts.thoughts_token_count.unwrap_or(0);
     Some(Usage {
         input_tokens: counts.prompt_token_count?.saturating_add(of_tools),
         cached_tokens: counts.cached_content_token_count.unwrap_or(0),
+        unknown_members,
         output_tokens: counts.candidates_token_count.unwrap_or(0).saturating_add(thoughts),
         ..Usage::default()
     })

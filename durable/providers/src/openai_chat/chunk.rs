@@ -18,6 +18,8 @@ pub struct Chunk<'a> {
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub service_tier: Loose<'a>,
     /// An error in the middle of the stream (llama.cpp, OpenRouter, vLLM …).
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
@@ -168,8 +170,10 @@ pub struct UsageCounts {
     pub prompt_cache_hit_tokens: Option<u64>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub struct PromptDetails {
     #[serde(default)]
     pub cached_tokens: Option<u64>,
+    #[serde(default)]
+    pub cache_write_tokens: Option<u64>,
 }

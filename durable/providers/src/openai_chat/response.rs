@@ -10,6 +10,7 @@ use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
 use crate::json::Text;
 use crate::members::Members;
+use crate::usage;
 use wire::model::{
     ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
 };
@@ -17,6 +18,30 @@ use wire::sse::SseEvent;
 
 use super::calls::{Call, Calls};
 use super::chunk::{CallDelta, Choice, Chunk, Content, Delta, Part, UsageCounts};
+
+/// The members of a usage that this codec reads, those that are parts of them, and those of other servers that are no
+/// tokens: Groq's times, OpenRouter's and xAI's costs.
+const KNOWN_USAGE: &[&str] = &[
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "reasoning_tokens",
+    "prompt_cache_hit_tokens",
+    "prompt_cache_miss_tokens",
+    "prompt_tokens_details.cached_tokens",
+    "prompt_tokens_details.cache_write_tokens",
+    "prompt_tokens_details.text_tokens",
+    "prompt_tokens_details.image_tokens",
+    "completion_tokens_details.reasoning_tokens",
+    "completion_tokens_details.accepted_prediction_tokens",
+    "completion_tokens_details.rejected_prediction_tokens",
+    "completion_tokens_details.text_tokens",
+    "queue_time",
+    "prompt_time",
+    "completion_time",
+    "total_time",
+    "cost*",
+];
 
 /// A partial reply.
 #[derive(Debug)]
@@ -88,7 +113,8 @@ impl Reply {
         if let Some(error) = chunk.error {
             return Err(complaint(error.get()));
         }
-        if let Some(usage) = chunk.usage.and_then(read_usage) {
+        let tier = chunk.service_tier.as_str();
+        if let Some(usage) = chunk.usage.and_then(|usage| read_usage(self.wire, usage, tier)) {
             // The last usage counts: some servers send a running total with every chunk.
             self.usage = Some(usage);
         }
@@ -263,13 +289,16 @@ pub fn complaint(json: &str) -> ModelError {
         .in_stream()
 }
 
-fn read_usage(raw: &RawValue) -> Option<Usage> {
+fn read_usage(wire: &str, raw: &RawValue, service_tier: &str) -> Option<Usage> {
     let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
-    let details = counts.prompt_tokens_details.and_then(|details| details.cached_tokens);
+    let details = counts.prompt_tokens_details.unwrap_or_default();
     Some(Usage {
         input_tokens: counts.prompt_tokens?,
-        cached_tokens: details.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
+        cached_tokens: details.cached_tokens.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
+        cache_write_tokens: details.cache_write_tokens.unwrap_or(0),
         output_tokens: counts.completion_tokens.unwrap_or(0),
+        service_tier: usage::service_tier(service_tier),
+        unknown_members: usage::unknown_members(wire, raw, KNOWN_USAGE),
         ..Usage::default()
     })
 }

@@ -38,6 +38,8 @@ pub struct Response<'a> {
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub service_tier: Loose<'a>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -87,8 +89,10 @@ pub struct UsageCounts {
     pub input_tokens_details: Option<InputDetails>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub struct InputDetails {
     #[serde(default)]
     pub cached_tokens: Option<u64>,
+    #[serde(default)]
+    pub cache_write_tokens: Option<u64>,
 }

@@ -7,12 +7,26 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
+use crate::usage;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
 
 use super::WIRE;
 use super::event::{Event, Response, UsageCounts, WireItem, WirePart};
 use super::items::{Items, OutputKind};
+
+/// The members of a usage that this codec reads, and those that are parts of them.
+const KNOWN_USAGE: &[&str] = &[
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "input_tokens_details.cached_tokens",
+    "input_tokens_details.cache_write_tokens",
+    "input_tokens_details.text_tokens",
+    "input_tokens_details.image_tokens",
+    "output_tokens_details.reasoning_tokens",
+    "output_tokens_details.text_tokens",
+];
 
 /// A partial reply.
 #[derive(Debug)]
@@ -225,7 +239,8 @@ impl Reply {
             finish => finish,
         };
         let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
-        let usage = response.usage.and_then(read_usage);
+        let tier = response.service_tier.as_str();
+        let usage = response.usage.and_then(|usage| read_usage(usage, tier));
         let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
         events.push(ModelEvent::Finished(Box::new(reply)));
         Ok(())
@@ -239,12 +254,16 @@ fn complaint(json: &str) -> ModelError {
         .in_stream()
 }
 
-fn read_usage(raw: &RawValue) -> Option<Usage> {
+fn read_usage(raw: &RawValue, service_tier: &str) -> Option<Usage> {
     let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
+    let details = counts.input_tokens_details.unwrap_or_default();
     Some(Usage {
         input_tokens: counts.input_tokens?,
-        cached_tokens: counts.input_tokens_details.and_then(|details| details.cached_tokens).unwrap_or(0),
+        cached_tokens: details.cached_tokens.unwrap_or(0),
+        cache_write_tokens: details.cache_write_tokens.unwrap_or(0),
         output_tokens: counts.output_tokens.unwrap_or(0),
+        service_tier: usage::service_tier(service_tier),
+        unknown_members: usage::unknown_members(WIRE, raw, KNOWN_USAGE),
         ..Usage::default()
     })
 }

@@ -53,7 +53,7 @@ impl AiChunk<'_> {
         let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
         let error = error.or_else(|| errors?.into_iter().next());
         let own = choices.0.is_none();
-        reply.take_chunk(Chunk { choices, usage, error }, events)?;
+        reply.take_chunk(Chunk { choices, usage, error, service_tier: Loose::default() }, events)?;
         if own {
             if let Some(text) = response.and_then(text_of) {
                 reply.take_text(Text(text), events);

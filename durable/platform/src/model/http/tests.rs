@@ -51,6 +51,7 @@ struct Case {
     server: Rc<TestServer>,
     clock: Rc<FakeClock>,
     endpoint: HttpEndpoint,
+    warned: Rc<RefCell<Vec<String>>>,
 }
 
 type Events = LocalBoxStream<'static, Item>;
@@ -59,6 +60,8 @@ impl Case {
     fn new() -> Self {
         let (server, clock) = (Rc::<TestServer>::default(), Rc::<FakeClock>::default());
         let codec = Rc::new(OpenAiChat::new("https://x.test", None));
+        let warned = Rc::<RefCell<Vec<String>>>::default();
+        let lines = Rc::clone(&warned);
         let endpoint = HttpEndpoint {
             codec,
             headers: vec![("x-gateway", Secret::new("Bearer token-1"))],
@@ -66,8 +69,9 @@ impl Case {
             http: Rc::clone(&server) as _,
             clock: clock.clone(),
             permits: Permits::new(2),
+            warn: Rc::new(move |line| lines.borrow_mut().push(line.to_owned())),
         };
-        Case { server, clock, endpoint }
+        Case { server, clock, endpoint, warned }
     }
 
     /// The whole of a call, without the routing in front of it.
@@ -153,6 +157,22 @@ fn one_item_for_each_read_that_says_something() {
     let ModelReply { text, .. } = &**reply;
     assert_eq!((&**b, &**text), ("b", "abab"));
     assert_eq!(next(&mut events), None, "over, although the connection still stands");
+}
+
+// Issue 43
+#[test]
+fn an_unknown_member_of_a_usage_is_logged_once() {
+    let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1,\"novel_tokens\":2}}\n\n";
+    let case = Case::new();
+    for _ in 0..2 {
+        let (mut events, body) = case.answered();
+        say(&body, &[A, STOP, usage, DONE].concat());
+        let Some(Ok(last)) = next(&mut events) else { panic!("no end") };
+        let [.., ModelEvent::Finished(reply)] = &last[..] else { panic!("{last:?}") };
+        assert_eq!(reply.usage.unwrap().unknown_members, 1);
+    }
+    let warned = ["a provider's usage has a member that no price knows: chat: novel_tokens"];
+    assert_eq!(*case.warned.borrow(), warned);
 }
 
 #[test]
