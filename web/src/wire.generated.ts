@@ -216,7 +216,7 @@ agent?: string | null,
  */
 started_ms?: number | null, 
 /**
- * At the end: the time from the start to the first byte of the answer, and to the end, in milliseconds.
+ * At the end: the time from the start to the first word of the answer, and to the end, in milliseconds.
  */
 first_byte_ms?: number | null, duration_ms?: number | null, usage?: Usage | null, 
 /**
@@ -858,7 +858,7 @@ parent_id: string | null, model: string,
  */
 started_ms: number, 
 /**
- * The time from the start to the first byte of the answer, in milliseconds. Absent if the call was cut off.
+ * The time from the start to the first word of the answer, in milliseconds. Absent if the call was cut off.
  */
 first_byte_ms?: number | null, duration_ms: number, 
 /**

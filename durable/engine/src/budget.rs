@@ -190,10 +190,9 @@ impl TurnBudget {
         self.held.get(at).copied()
     }
 
-    /// Counts the reservation as spent by a lost request, and holds the same amount again for the next
-    /// request of the model call.
-    pub fn forfeit(&mut self, at: &str) {
-        self.spent = self.spent.and(self.held(at).unwrap_or_default());
+    /// Counts the spending of a request that failed. The reservation of its model call holds for the next request.
+    pub fn spend(&mut self, spent: Spending) {
+        self.spent = self.spent.and(spent);
     }
 
     fn all(&self) -> Spending {
@@ -225,7 +224,6 @@ impl TurnBudget {
     }
 }
 
-// A provider may report any number, so the sums saturate.
 impl Spending {
     /// The spending of these tokens at this price. An unknown price counts as zero, so a limit of money has
     /// no effect then.
@@ -233,18 +231,8 @@ impl Spending {
         Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
     }
 
-    fn and(self, other: Spending) -> Spending {
-        let (one, two) = (self.tokens, other.tokens);
-        Spending {
-            tokens: Usage {
-                input_tokens: one.input_tokens.saturating_add(two.input_tokens),
-                cached_tokens: one.cached_tokens.saturating_add(two.cached_tokens),
-                cache_write_tokens: one.cache_write_tokens.saturating_add(two.cache_write_tokens),
-                output_tokens: one.output_tokens.saturating_add(two.output_tokens),
-                ..Usage::default()
-            },
-            microusd: self.microusd + other.microusd,
-        }
+    pub(crate) fn and(self, other: Spending) -> Spending {
+        Spending { tokens: self.tokens.and(other.tokens), microusd: self.microusd + other.microusd }
     }
 
     /// Rounds up, after dropping the error of floating-point addition.

@@ -12,7 +12,7 @@ use crate::versions::Seen;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use futures::stream::LocalBoxStream;
-use wire::model::{ModelError, ModelEvent, ModelRequest};
+use wire::model::{ModelError, ModelEvent, ModelReply, ModelRequest};
 use wire::protocol::{Event, Seq};
 
 /// The ports of one turn.
@@ -53,7 +53,11 @@ pub enum Heard {
     /// before. The port makes the request when the caller polls the stream again, so a caller that drops the
     /// stream here refuses the attempt. A stream without this report asks the first model.
     Asking { place: usize, after: Option<ModelError> },
-    /// The first byte of the answer arrived: from here on the port stays with this model.
+    /// The reply is empty. The port asks the same model once more when the caller polls the stream again. A caller that
+    /// has no room for that takes this reply.
+    Empty(Box<ModelReply>),
+    /// The first word of the answer arrived (text, reasoning or a call), or the end of a reply without words. From here on
+    /// the port stays with this model.
     Answering,
     /// All events of one read of the answer, so that costs arise per read rather than per token.
     Events(Vec<ModelEvent>),

@@ -7,6 +7,9 @@ use wire::redact::Secret;
 use super::failure::protocol;
 use wire::sse::{SseDecoder, SseEvent};
 
+#[cfg(test)]
+mod tests;
+
 /// Text, reasoning and arguments of one reply, in bytes. A reply is one row of the journal, text and raw message
 /// both, escaped as JSON, and SQLite in a Durable Object takes rows of 2 MB:
 /// <https://developers.cloudflare.com/durable-objects/platform/limits/>. It is about 130 000 tokens.
@@ -33,6 +36,9 @@ pub trait Decoder {
     /// Adds the events that these bytes complete to `events`, including those before an error. Ignores bytes after the
     /// end of the reply.
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
+    /// Whether a call of the reply has begun. Text and reasoning have events of their own; calls come with the end of the
+    /// reply.
+    fn has_call(&self) -> bool;
     /// Ends the body. A reply without its terminator is an error.
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
 }
@@ -45,6 +51,9 @@ pub(super) trait Reading {
         event: SseEvent<'_>,
         events: &mut Vec<ModelEvent>,
     ) -> Result<Option<Box<Self>>, ModelError>;
+
+    /// Whether a call has begun.
+    fn has_call(&self) -> bool;
 
     /// Ends the stream in the middle of the reply. This is an error, unless the API allows it.
     fn cut(self: Box<Self>, _events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -77,11 +86,21 @@ impl<R: Reading> Decoder for EventStream<R> {
         }
         let slot = &mut self.reply;
         self.sse.feed(bytes, |event| {
+            let data = event.data.trim_ascii();
+            let is_known = data.starts_with('{') || data == "[DONE]" || event.event == "error";
+            // Gateways send comments as data.
+            if !is_known {
+                return Ok(());
+            }
             if let Some(reply) = slot.take() {
                 *slot = reply.take(event, events)?;
             }
             Ok(())
         })
+    }
+
+    fn has_call(&self) -> bool {
+        self.reply.as_ref().is_some_and(|reply| reply.has_call())
     }
 
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -132,6 +151,5 @@ pub(super) fn headers(key: Option<&Secret>) -> Vec<(&'static str, String)> {
 
 /// The error for a request that cannot be written as JSON.
 pub(super) fn unwritable(_: serde_json::Error) -> ModelError {
-    let message = "The request to the model cannot be written as JSON.".into();
-    ModelError { kind: ModelErrorKind::BadRequest, message }
+    ModelError::new(ModelErrorKind::BadRequest, "The request to the model cannot be written as JSON.")
 }

@@ -39,11 +39,10 @@ impl Complaint {
                 Some(Value::String(word)) => {
                     complaint.words.push_str(&word.to_lowercase());
                     complaint.words.push(' ');
+                    // LiteLLM writes the status as a string.
+                    complaint.take_status(word.parse().ok());
                 }
-                Some(Value::Number(number)) => {
-                    let status = number.as_u64().and_then(|code| u16::try_from(code).ok());
-                    complaint.status = status.filter(|code| (400..600).contains(code)).or(complaint.status);
-                }
+                Some(Value::Number(number)) => complaint.take_status(number.as_u64()),
                 _ => {}
             }
         }
@@ -59,6 +58,11 @@ impl Complaint {
         complaint
     }
 
+    fn take_status(&mut self, code: Option<u64>) {
+        let status = code.and_then(|code| u16::try_from(code).ok());
+        self.status = status.filter(|code| (400..600).contains(code)).or(self.status);
+    }
+
     /// The error for a response with this status and complaint.
     pub fn refused(&self, status: u16) -> ModelError {
         error(self.kind_of(status), &format!(" (HTTP {status})"))
@@ -66,7 +70,11 @@ impl Complaint {
 
     /// The error for this complaint in the middle of a stream.
     pub fn in_stream(&self) -> ModelError {
-        let kind = match self.status {
+        error(self.kind_in_stream(), " in the middle of its reply")
+    }
+
+    fn kind_in_stream(&self) -> ModelErrorKind {
+        match self.status {
             Some(status) => self.kind_of(status),
             None if self.context_too_long() => ModelErrorKind::ContextTooLong,
             None if self.spent() => ModelErrorKind::Quota,
@@ -78,8 +86,7 @@ impl Complaint {
                 ModelErrorKind::BadRequest
             }
             None => ModelErrorKind::Overloaded,
-        };
-        error(kind, " in the middle of its reply")
+        }
     }
 
     fn kind_of(&self, status: u16) -> ModelErrorKind {
@@ -134,8 +141,14 @@ impl Complaint {
 
 /// The error itself: `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare), or bare.
 fn inside(value: &Value) -> &Value {
+    member(value).unwrap_or_else(|| value.get(0).unwrap_or(value))
+}
+
+/// The error that is no bare one.
+fn member(value: &Value) -> Option<&Value> {
     let value = value.get(0).unwrap_or(value);
-    value.get("error").or_else(|| value.get("errors")?.get(0)).unwrap_or(value)
+    let error = value.get("error").filter(|error| !error.is_null());
+    error.or_else(|| value.get("errors")?.get(0))
 }
 
 /// What Gemini says beside its message.
@@ -143,11 +156,49 @@ fn details(error: &Value) -> impl Iterator<Item = &Value> {
     error.get("details").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// The seconds after which Gemini may be asked again, as a text: it says so in the body of a refusal, and has no header.
+/// The objects of a body: the whole of it, or the data of its events.
+fn objects(body: &[u8]) -> impl Iterator<Item = Value> {
+    let lines = body.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"data:"));
+    std::iter::once(body).chain(lines).filter_map(|json| wire::json::from_slice(json).ok())
+}
+
+/// The error that an answer without a reply has, as its whole body or as an event that the decoder does not know.
+pub fn error_in_answer(body: &[u8]) -> Option<ModelError> {
+    objects(body).find_map(|value| {
+        let complaint = Complaint::from_json(&value);
+        // No event of a reply has a status or a message of its own.
+        let is_bare = value.is_object() && (complaint.status.is_some() || !complaint.message.is_empty());
+        let is_error = member(&value).is_some() || is_bare;
+        is_error.then(|| error(complaint.kind_in_stream(), " in place of a reply"))
+    })
+}
+
+/// The seconds after which a provider may be asked again, as a text, from the body of a refusal or from a stream of
+/// events. Gemini has a member for that and no header; OpenAI says it in words, because the error of a stream has no
+/// headers.
 pub fn retry_delay(body: &[u8]) -> Option<String> {
-    let value: Value = wire::json::from_slice(body).ok()?;
-    let delay = details(inside(&value)).find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    delay.strip_suffix('s').map(str::to_owned)
+    objects(body).find_map(|value| {
+        let error = inside(&value);
+        let told = details(error).find_map(|detail| detail.get("retryDelay")?.as_str()?.strip_suffix('s'));
+        told.map(str::to_owned).or_else(|| delay_in_words(&Complaint::from_json(&value).message))
+    })
+}
+
+/// The delay in a message such as "Please try again in 1.5s" (OpenAI) or "Please retry after 26 seconds" (Azure).
+fn delay_in_words(message: &str) -> Option<String> {
+    let said = |words| message.split_once(words).map(|(_, rest)| rest.trim_ascii_start());
+    let rest = said("try again in").or_else(|| said("retry after"))?;
+    let end = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+    let (number, unit) = rest.split_at(end);
+    let (number, unit) = (number.parse::<f64>().ok()?, unit.trim_ascii_start());
+    let seconds = match unit {
+        _ if unit.starts_with("ms") => number / 1_000.0,
+        _ if unit.starts_with('s') => number,
+        // Seconds may follow the minutes.
+        _ if unit.starts_with('m') => (number + 1.0) * 60.0,
+        _ => return None,
+    };
+    Some(seconds.to_string())
 }
 
 fn error(kind: ModelErrorKind, place: &str) -> ModelError {
@@ -162,28 +213,28 @@ fn error(kind: ModelErrorKind, place: &str) -> ModelError {
         ModelErrorKind::Protocol => "The model provider sent an invalid response",
         ModelErrorKind::ReplyTooLarge => "The model's reply exceeds the limit of this service",
     };
-    ModelError { kind, message: format!("{what}{place}.") }
+    ModelError::new(kind, format!("{what}{place}."))
 }
 
 /// The provider violated its protocol. `message` describes how, in our words.
 pub fn protocol(message: &str) -> ModelError {
-    ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
+    ModelError::new(ModelErrorKind::Protocol, message)
 }
 
 /// The reply exceeds the limit.
 pub fn too_large() -> ModelError {
     let limit = MAX_REPLY_BYTES / 1024;
     let message = format!("The model's reply is too large: the limit is {limit} KiB.");
-    ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
+    ModelError::new(ModelErrorKind::ReplyTooLarge, message)
 }
 
 /// The reply exceeds the limit of calls.
 pub fn too_many_calls() -> ModelError {
     let message = format!("The model made more than {MAX_CALLS} tool calls at once.");
-    ModelError { kind: ModelErrorKind::ReplyTooLarge, message }
+    ModelError::new(ModelErrorKind::ReplyTooLarge, message)
 }
 
 /// The connection failed. `message` describes how, in our words.
 pub fn network(message: &str) -> ModelError {
-    ModelError { kind: ModelErrorKind::Network, message: message.into() }
+    ModelError::new(ModelErrorKind::Network, message)
 }

@@ -303,6 +303,21 @@ fn is_zero(tokens: &u64) -> bool {
     *tokens == 0
 }
 
+impl Usage {
+    /// The sum. It saturates, because a provider may report any number.
+    pub fn and(self, other: Usage) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
+            cache_write_tokens: self.cache_write_tokens.saturating_add(other.cache_write_tokens),
+            cache_write_1h_tokens: self.cache_write_1h_tokens.saturating_add(other.cache_write_1h_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            unknown_members: self.unknown_members.saturating_add(other.unknown_members),
+            service_tier: self.service_tier,
+        }
+    }
+}
+
 /// The class of service in which a provider served a request, where that changes the price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
@@ -350,6 +365,13 @@ pub struct ModelReply {
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<RawMessage>,
+}
+
+impl ModelReply {
+    /// Whether the model ended by itself without text and without a call.
+    pub fn is_empty(&self) -> bool {
+        self.finish == ReplyFinish::Stop && self.text.is_empty() && self.tool_calls.is_empty()
+    }
 }
 
 /// Why a model stopped.

@@ -221,6 +221,11 @@ pub fn shapes() -> Vec<Shape> {
             None,
         ),
         (
+            "an empty reply",
+            |seed| Case::seeded(script(&[("go", vec![Reply::Empty(None, "Hello.")])]), seed),
+            None,
+        ),
+        (
             "a failed model",
             |seed| {
                 let reply = Reply::Fail("Half of ", ModelErrorKind::Overloaded);

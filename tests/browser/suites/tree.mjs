@@ -48,11 +48,11 @@ export async function tree(browser) {
     modelLanes = await byId(page, "model-lane").allInnerTexts();
     // Two of the root, two of the subtask that calculates, one of the other.
     assertEqual(modelLanes.length, 5, "the model calls");
-    for (const lane of modelLanes) assert(/first byte after [\d.]+ m?s, [\d.K]+ tokens in, [\d.K]+ out/.test(lane), lane);
+    for (const lane of modelLanes) assert(/first word after [\d.]+ m?s, [\d.K]+ tokens in, [\d.K]+ out/.test(lane), lane);
     const lane = byId(page, "model-lane").first();
     await lane.click();
     const details = byId(page, "model-call-details");
-    for (const words of ["First byte after", "Tokens in", "Tokens out", "Cost", "asked for tools"]) await details.filter({ hasText: words }).waitFor();
+    for (const words of ["First word after", "Tokens in", "Tokens out", "Cost", "asked for tools"]) await details.filter({ hasText: words }).waitFor();
     assertEqual(await lane.getAttribute("aria-expanded"), "true", "the lane is open");
     await shot(page, "timeline-model-call");
     await lane.click();

@@ -25,7 +25,7 @@ const KEPT: usize = 40;
 struct Call {
     at: Instant,
     life: u32,
-    /// Whether the provider failed before the first byte of its answer: the service may then try again by itself.
+    /// Whether the provider fails before the first word of its answer: the service may then try again by itself.
     refused: bool,
 }
 
@@ -265,7 +265,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that the provider failed before the first byte of its answer.
+    /// Notes that the provider fails before the first word of its answer.
     pub fn model_refused(&self, marker: &str, step: usize, attempt: usize) {
         let mut state = self.lock();
         let turn = script::turn_of(marker).and_then(|number| state.turns.get_mut(&number));

@@ -58,6 +58,16 @@ impl Fault {
         }
     }
 
+    /// Whether it comes before the first word of the reply. The first piece has the role alone.
+    fn is_before_the_first_word(self) -> bool {
+        match self {
+            Fault::Down(_) | Fault::Busy | Fault::Silent(_) => true,
+            Fault::Stuck(pieces, _) | Fault::Cut(pieces) | Fault::Short(pieces) | Fault::Garbage(pieces) => {
+                pieces < 2
+            }
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Fault::Down(_) => "500",
@@ -89,9 +99,11 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
     if let Some(fault) = fault {
         world.ledger.upstream(fault.name());
     }
+    if fault.is_some_and(Fault::is_before_the_first_word) {
+        world.ledger.model_refused(&marker, step, attempt);
+    }
     tokio::time::sleep(Duration::from_millis(rng.range(0, 25))).await;
     if let Some(refusal) = refusal(fault).await {
-        world.ledger.model_refused(&marker, step, attempt);
         return refusal;
     }
     let head = Head {

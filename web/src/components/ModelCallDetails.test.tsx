@@ -22,17 +22,17 @@ const details = (call: ModelCall) => {
   return [...html.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g)].map(([, name, value]) => `${name}: ${value}`);
 };
 
-it("has the time to the first byte, the tokens and the cost in its lane", () => {
+it("has the time to the first word, the tokens and the cost in its lane", () => {
   expect(figuresOf(CALL)).toEqual({
     shown: "450 ms · 12.3K → 67 · $0.50",
-    spoken: "first byte after 450 ms, 12.3K tokens in, 67 out, $0.50",
+    spoken: "first word after 450 ms, 12.3K tokens in, 67 out, $0.50",
   });
 });
 
 it("has all figures below the lanes, in words", () => {
   expect(details(CALL)).toEqual([
     "Started at: 100 ms",
-    "First byte after: 450 ms",
+    "First word after: 450 ms",
     "Took: 2.5 s",
     "Tokens in: 12,345, 1,000 of them cached",
     "Tokens out: 67",
@@ -46,7 +46,7 @@ it("says what is not known, or not yet", () => {
   expect(figuresOf(running)).toEqual({ shown: "", spoken: "still running" });
   expect(figuresOf({ ...running, durationMs: 5, finishReason: "aborted" }).spoken).toBe("stopped");
   expect(details(running).slice(1)).toEqual([
-    "First byte after: unknown",
+    "First word after: unknown",
     "Took: still running",
     "Tokens in: unknown",
     "Tokens out: unknown",

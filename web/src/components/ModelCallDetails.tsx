@@ -6,7 +6,7 @@ import { compact, durationText, money } from "../turn/status";
 import type { ModelLane } from "../turn/timeline";
 import type { ModelCall } from "../turn/view";
 
-/** Time to the first byte, tokens and cost, as far as they are known: to see, and to hear. */
+/** Time to the first word, tokens and cost, as far as they are known: to see, and to hear. */
 export function figuresOf({ firstByteMs, usage, costUsd, finishReason }: ModelCall): { shown: string; spoken: string } {
   const { work } = turnWords;
   const shown: string[] = [];

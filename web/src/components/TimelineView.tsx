@@ -153,7 +153,7 @@ function LaneName({ lane: { depth }, name }: { lane: Lane; name: string }) {
   );
 }
 
-/** The time of a call. Of a model call the time before the first byte is lighter. */
+/** The time of a call. Of a model call the time before the first word is lighter. */
 function Bar({ lane: { kind, from, to }, span, firstByteMs }: { lane: Lane; span: number; firstByteMs?: number | null }) {
   const left = `${(100 * from) / span}%`;
   const width = (ms: number) => `${(100 * ms) / span}%`;

@@ -139,7 +139,7 @@ pub enum Fact {
         /// The place in the chain of the model that answered, or of the last one that was asked.
         #[serde(default)]
         asked: usize,
-        /// From the call's beginning to the first byte of an answer, failed requests included.
+        /// From the call's beginning to the first word of an answer, failed requests included.
         #[serde(default)]
         first_byte_ms: Option<u64>,
     },

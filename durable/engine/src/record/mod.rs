@@ -19,10 +19,11 @@ use std::rc::Rc;
 use self::agents::Agents;
 use self::frozen::{Opening, Toolsets};
 use self::keys::{WireIds, work};
+pub(crate) use self::models::OpenModelCall;
 use crate::budget::{Counted, Exceeded, TurnBudget};
 use crate::journal::{
-    Answer, Asking, CallRecord, Entry, Fact, LevelSpec, Session, SessionChange, Shown, Summary, TextPart,
-    ToolEnd, TurnSpec, TurnStop, Work,
+    Answer, Asking, CallRecord, Entry, Fact, LevelSpec, Session, SessionChange, Shown, Summary, ToolEnd,
+    TurnSpec, TurnStop, Work,
 };
 use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
@@ -66,46 +67,6 @@ pub(crate) struct Wait {
     pub(crate) over_ms: Option<u64>,
     /// The answer, and its time.
     pub(crate) answer: Option<(Answer, u64)>,
-}
-
-/// A model call that has no outcome yet.
-#[derive(Clone, Debug)]
-pub(crate) struct OpenModelCall {
-    pub(crate) place: Place,
-    /// Elapsed running time of the turn when it began.
-    pub(crate) since_ms: u64,
-    /// Announced text that is not written yet. A call whose run was lost has lost that text as well; its
-    /// `live` is false.
-    pub(crate) parts: Vec<TextPart>,
-    /// How many parts were begun, written ones included.
-    pub(crate) begun: usize,
-    /// The weight of `parts`, as `announcing::UNWRITTEN_BYTES` counts it.
-    pub(crate) unwritten: usize,
-    /// The whole text of each part of kind text.
-    pub(crate) said: Vec<String>,
-    pub(crate) live: bool,
-    /// The model that is asked, as its place in the chain.
-    pub(crate) asked: usize,
-    /// Requests so far, and how many of them lost runs made.
-    pub(crate) requests: u32,
-    pub(crate) lost_requests: u32,
-    /// Milliseconds from the call's start to the first byte of the answer.
-    pub(crate) first_byte_ms: Option<u64>,
-}
-
-impl OpenModelCall {
-    /// Takes the announced text that is not written. The last part goes on: it is closed only when the next
-    /// one begins or the call ends.
-    pub(crate) fn take_unwritten(&mut self) -> Vec<TextPart> {
-        let mut parts = std::mem::take(&mut self.parts);
-        self.unwritten = 0;
-        let Some(last) = parts.last_mut() else { return parts };
-        let (chunks, text) = (std::mem::take(&mut last.chunks), std::mem::take(&mut last.text));
-        self.parts = vec![last.clone()];
-        (last.chunks, last.text, last.more) = (chunks, text, true);
-        parts.retain(|part| !part.chunks.is_empty());
-        parts
-    }
 }
 
 #[derive(Clone, Debug)]

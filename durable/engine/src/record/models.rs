@@ -1,21 +1,67 @@
 //! Model calls in a turn's record: the open ones, their usage, their text.
 
-use super::{OpenModelCall, Record, keys};
+use super::{Record, keys};
 use crate::budget::{Counted, Spending};
-use crate::journal::{Entry, ModelOutcome, Summary};
+use crate::journal::{Entry, ModelOutcome, Summary, TextPart};
+use crate::profiles::PricedModel;
 use wire::model::{ModelError, Usage};
 use wire::protocol::Place;
 
+/// A model call that has no outcome yet.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenModelCall {
+    pub(crate) place: Place,
+    /// Elapsed running time of the turn when it began.
+    pub(crate) since_ms: u64,
+    /// Announced text that is not written yet. A call whose run was lost has lost that text as well; its
+    /// `live` is false.
+    pub(crate) parts: Vec<TextPart>,
+    /// How many parts were begun, written ones included.
+    pub(crate) begun: usize,
+    /// The weight of `parts`, as `announcing::UNWRITTEN_BYTES` counts it.
+    pub(crate) unwritten: usize,
+    /// The whole text of each part of kind text.
+    pub(crate) said: Vec<String>,
+    pub(crate) live: bool,
+    /// The model that is asked, as its place in the chain.
+    pub(crate) asked: usize,
+    /// Requests so far, and how many of them lost runs made.
+    pub(crate) requests: u32,
+    pub(crate) lost_requests: u32,
+    /// Milliseconds from the call's start to the first word of the answer.
+    pub(crate) first_byte_ms: Option<u64>,
+    /// The spending of requests before the last one, as far as their providers counted it.
+    pub(crate) earlier: Spending,
+}
+
+impl OpenModelCall {
+    /// The usage and the cost of the call whose last request used this, those of an empty reply before it included.
+    pub(super) fn whole(&self, asked: &PricedModel, usage: Option<Usage>) -> (Option<Usage>, Option<f64>) {
+        let cost_usd = usage.and_then(|usage| asked.cost_usd(usage));
+        let Spending { tokens, microusd } = self.earlier;
+        (usage.map(|usage| usage.and(tokens)), cost_usd.map(|cost_usd| cost_usd + microusd / 1e6))
+    }
+
+    /// Takes the announced text that is not written. The last part goes on: it is closed only when the next
+    /// one begins or the call ends.
+    pub(crate) fn take_unwritten(&mut self) -> Vec<TextPart> {
+        let mut parts = std::mem::take(&mut self.parts);
+        self.unwritten = 0;
+        let Some(last) = parts.last_mut() else { return parts };
+        let (chunks, text) = (std::mem::take(&mut last.chunks), std::mem::take(&mut last.text));
+        self.parts = vec![last.clone()];
+        (last.chunks, last.text, last.more) = (chunks, text, true);
+        parts.retain(|part| !part.chunks.is_empty());
+        parts
+    }
+}
+
 impl Record {
-    /// Notes the model that an open call asks now. If the request before failed, changes nothing and returns
-    /// the model that it asked and the number of requests so far.
-    pub(crate) fn asking(&mut self, at: &str, asked: usize, failed: bool) -> Option<(usize, u32)> {
-        let open = self.models.get_mut(at)?;
-        if failed {
-            return Some((open.asked, open.requests));
+    /// Notes the model that an open call asks now.
+    pub(crate) fn asking(&mut self, at: &str, asked: usize) {
+        if let Some(open) = self.models.get_mut(at) {
+            open.asked = asked;
         }
-        open.asked = asked;
-        None
     }
 
     pub(super) fn model_started(&mut self, entry: &Entry, place: &Place, held: Usage) {
@@ -41,20 +87,32 @@ impl Record {
             lost_requests,
             requests: lost_requests + 1,
             first_byte_ms: None,
+            earlier: Spending::default(),
         };
         self.models.insert(entry.at.clone(), open);
+    }
+
+    /// The spending of a request that failed: all of its reservation where it is unknown.
+    pub(crate) fn lost(&self, at: &str, failed: usize, error: &ModelError) -> Spending {
+        let model = self.priced_model(at, failed);
+        let known = error.used().map(|usage| Spending::of(usage, model.price.as_ref()));
+        known.or_else(|| self.budget.held(at)).unwrap_or_default()
     }
 
     /// A request failed, and another one follows it.
     pub(super) fn model_retried(&mut self, at: &str, failed: usize, asked: usize, error: &ModelError) {
         self.budget.count(Counted::LlmCall);
+        let (lost, model) = (self.lost(at, failed, error), self.priced_model(at, failed));
+        let (used, choice) = (error.used(), &model.choice);
         let Some(open) = self.models.get_mut(at) else { return };
         open.asked = asked;
         open.requests += 1;
         let place = open.place.clone();
-        let choice = self.priced_model(at, failed).choice;
-        if !error.kind.used_nothing() {
-            self.budget.forfeit(at);
+        if used.is_some() {
+            open.earlier = open.earlier.and(lost);
+        }
+        self.budget.spend(lost);
+        if used.and_then(|used| model.cost_usd(used)).is_none() {
             self.unpriced.insert(choice.model.clone());
         }
         self.share(&choice.model, 1);
@@ -80,8 +138,7 @@ impl Record {
         let is_root = open.place.depth == 0;
         let reply = match outcome {
             ModelOutcome::Failed { error, said } => {
-                let used_nothing = open.first_byte_ms.is_none() && error.kind.used_nothing();
-                let usage = used_nothing.then(Usage::default);
+                let usage = error.used().filter(|_| open.first_byte_ms.is_none());
                 self.model_row(at, open, error.kind.code(), usage, duration_ms);
                 let stage = if open.first_byte_ms.is_none() { "first_byte" } else { "stream" };
                 let id = self.priced_model(at, open.asked).choice.id();

@@ -91,7 +91,7 @@ impl Record {
         duration_ms: u64,
     ) {
         let asked = self.priced_model(at, open.asked);
-        let cost_usd = usage.and_then(|usage| asked.cost_usd(usage));
+        let (usage, cost_usd) = open.whole(&asked, usage);
         let choice = asked.choice;
         let usage = usage.unwrap_or_default();
         // Providers are foreign: their counts may be any number.

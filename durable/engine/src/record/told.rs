@@ -21,13 +21,14 @@ impl Record {
             Some(ModelOutcome::Failed { error, .. }) => (None, error.kind.code()),
             None => (None, "aborted"),
         };
+        let (usage, cost_usd) = open.whole(&asked, usage);
         TreeModelCall {
             id: self.ids.model_call(at),
             parent_id: open.place.parent_id.clone(),
-            cost_usd: usage.and_then(|usage| asked.cost_usd(usage)),
+            cost_usd,
             model: asked.choice.model.clone(),
             started_ms: open.since_ms,
-            // No entry has the first byte of a call that was cut off.
+            // No entry has the first word of a call that was cut off.
             first_byte_ms: open.first_byte_ms.filter(|_| outcome.is_some()),
             duration_ms,
             usage,

@@ -38,6 +38,10 @@ pub enum Reply {
     Cut(&'static str),
     /// Failed requests, each to the model at a place of the chain, then an answer by the one at `answers_at`.
     After(Vec<(usize, ModelErrorKind)>, &'static str),
+    /// The same, where the provider had accepted each request.
+    AfterAccepted(Vec<(usize, ModelErrorKind)>, &'static str),
+    /// An empty reply with this usage, then text.
+    Empty(Option<Usage>, &'static str),
     /// A refusal while the request has messages before the level's own, then calls.
     TooLongThen(Vec<(&'static str, Value)>),
 }
@@ -149,6 +153,7 @@ impl ScriptedModel {
 }
 
 impl Model for ScriptedModel {
+    // Long: an arm for each reply.
     fn call(
         &self,
         request: &ModelRequest,
@@ -165,7 +170,8 @@ impl Model for ScriptedModel {
             text.split_inclusive(' ').map(word).collect()
         };
         let ended = |calls: &[(&'static str, Value)], finish| Ok(self.ended(step, calls, finish));
-        let error = |kind| ModelError { kind, message: "the provider said no".to_owned() };
+        let accepted = matches!(reply, Reply::AfterAccepted(..));
+        let error = |kind| ModelError { accepted, ..ModelError::new(kind, "the provider said no") };
         let asking =
             |place, after: Option<ModelErrorKind>| Ok(Heard::Asking { place, after: after.map(error) });
         let finished = |calls: &[(&'static str, Value)]| {
@@ -189,7 +195,18 @@ impl Model for ScriptedModel {
             Reply::Fail(text, kind) => [words(text), vec![Err(error(*kind))]].concat(),
             Reply::TooLongThen(_) if at > 0 => vec![Err(error(ModelErrorKind::ContextTooLong))],
             Reply::TooLongThen(calls) => vec![finished(calls)],
-            Reply::After(failures, text) => {
+            Reply::Empty(usage, text) => {
+                let empty = ModelReply {
+                    text: String::new(),
+                    tool_calls: Vec::new(),
+                    finish: ReplyFinish::Stop,
+                    usage: *usage,
+                    raw: None,
+                };
+                let begun = [asking(0, None), Ok(Heard::Empty(Box::new(empty))), Ok(Heard::Answering)];
+                begun.into_iter().chain(words(text)).chain([finished(&[])]).collect()
+            }
+            Reply::After(failures, text) | Reply::AfterAccepted(failures, text) => {
                 let first = failures.first().map_or(0, |(place, _)| *place);
                 let next = failures.iter().skip(1).map(|(place, _)| *place).chain([self.answers_at.get()]);
                 let retries = failures.iter().zip(next).map(|((_, kind), next)| asking(next, Some(*kind)));

@@ -10,7 +10,7 @@ use super::parking::Tally;
 use super::reserve::reservation_of;
 use super::round::round;
 use super::{Halt, Turn, hooking, summary};
-use crate::budget::Exceeded;
+use crate::budget::{Exceeded, Spending};
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::{Heard, LogError};
 use crate::record::canned::{SAY_MORE, canned_reply};
@@ -86,7 +86,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
         }
         Err(error) => ModelOutcome::Failed { error, said },
     };
-    // From the journaled start on, as the time of the first byte.
+    // From the journaled start on, as the time of the first word.
     let duration_ms = turn.elapsed_ms().saturating_sub(since_ms);
     end(turn, level, &at, digest, &outcome, duration_ms)?;
     Ok(outcome)
@@ -204,9 +204,23 @@ async fn listen(
     while let Some(heard) = hearing.next().await {
         let events = match heard {
             Err(error) => return Ok(Err(error)),
-            Ok(Heard::Asking { place, after }) => {
-                if let Some(error) = retry(turn, at, place, after)? {
+            Ok(Heard::Asking { place, after: None }) => {
+                turn.alive()?;
+                turn.record.borrow_mut().asking(at, place);
+                turn.written().await?;
+                continue;
+            }
+            Ok(Heard::Asking { place, after: Some(error) }) => {
+                if !retry(turn, at, Some(place), &error)? {
                     return Ok(Err(error));
+                }
+                turn.written().await?;
+                continue;
+            }
+            Ok(Heard::Empty(reply)) => {
+                if !retry(turn, at, None, &ModelError::empty_reply(reply.usage))? {
+                    turn.answering(at);
+                    return Ok(Ok(reply));
                 }
                 turn.written().await?;
                 continue;
@@ -233,28 +247,29 @@ async fn listen(
         }
     }
     let message = "the provider's stream ended before the reply was complete".to_owned();
-    Ok(Err(ModelError { kind: ModelErrorKind::Protocol, message }))
+    Ok(Err(ModelError::new(ModelErrorKind::Protocol, message)))
 }
 
-/// Notes the model that is asked. A request after one that failed is a call of its own: it is reserved and
-/// journaled before it is made. Where the budget has no room for it, the failure is the outcome of the call.
-fn retry(turn: &Turn, at: &str, asked: usize, after: Option<ModelError>) -> Result<Option<ModelError>, Halt> {
+/// Reserves and journals a request after one that failed, before it is made: it is a call of its own. `asked`: the
+/// place of its model; none for the same model again. False: the budget has no room for it, so the failure is the
+/// outcome of the call.
+fn retry(turn: &Turn, at: &str, asked: Option<usize>, error: &ModelError) -> Result<bool, Halt> {
     turn.alive()?;
-    let Some((failed, requests)) = turn.record.borrow_mut().asking(at, asked, after.is_some()) else {
-        return Ok(None);
-    };
-    let Some(error) = after else { return Ok(None) };
-    let lost = {
-        let held = turn.record.borrow().budget.held(at);
-        held.filter(|_| !error.kind.used_nothing())
+    let (failed, requests, lost) = {
+        let record = turn.record.borrow();
+        let Some(open) = record.models.get(at) else { return Ok(true) };
+        (open.asked, open.requests, record.lost(at, open.asked, error))
     };
     let reservation = turn.reserve()?;
+    // A request that used nothing needs no room beside the one that follows it.
+    let lost = Some(lost).filter(|lost| *lost != Spending::default());
     if reservation.model_request(lost).is_err() {
-        return Ok(Some(error));
+        return Ok(false);
     }
-    let retried = Fact::ModelRetried { requests, failed, error, asked };
+    let asked = asked.unwrap_or(failed);
+    let retried = Fact::ModelRetried { requests, failed, error: error.clone(), asked };
     reservation.commit(Commit { entries: vec![turn.entry(at, retried)], ..Commit::default() })?;
-    Ok(None)
+    Ok(true)
 }
 
 fn end(

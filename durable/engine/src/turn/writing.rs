@@ -27,7 +27,7 @@ impl Turn {
         self.began_ms.saturating_add(left_ms)
     }
 
-    /// The provider has sent something of a model call's answer: notes the time of the first byte.
+    /// A model call's answer has begun: notes the time of its first word.
     pub(super) fn answering(&self, at: &str) {
         let elapsed_ms = self.elapsed_ms();
         if let Some(open) = self.record.borrow_mut().models.get_mut(at) {

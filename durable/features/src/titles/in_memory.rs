@@ -164,7 +164,7 @@ pub fn ended(text: &str, finish: ReplyFinish, usage: Option<Usage>) -> Vec<Item>
 
 /// The failure of a request.
 pub fn failed(kind: ModelErrorKind) -> ModelError {
-    ModelError { kind, message: "no".to_owned() }
+    ModelError::new(kind, "no")
 }
 
 impl Naming for World {

@@ -115,9 +115,7 @@ async fn ask(house: &House, call: &Call) -> Said {
     let usage = match &heard {
         Ok(reply) => reply.usage,
         // The provider refused the request before it did anything.
-        Err(End::Failed(error)) if hearing.first_byte_at.is_none() && error.kind.used_nothing() => {
-            Some(Default::default())
-        }
+        Err(End::Failed(error)) if hearing.first_byte_at.is_none() => error.used(),
         Err(_) => None,
     };
     let spending = usage.map(|usage| Spending::of(usage, asked.price.as_ref()));
@@ -168,9 +166,10 @@ async fn listen(
     while let Some(news) = heard.next().await {
         let events = match news.map_err(End::Failed)? {
             // A request that may have cost something is not made again within a call.
-            Heard::Asking { after: Some(error), .. } if !error.kind.used_nothing() => {
+            Heard::Asking { after: Some(error), .. } if error.used().is_none() => {
                 return Err(End::Failed(error));
             }
+            Heard::Empty(reply) => return Err(End::Failed(ModelError::empty_reply(reply.usage))),
             Heard::Asking { place, after } => {
                 hearing.place = place;
                 hearing.retries = hearing.retries.saturating_add(u32::from(after.is_some()));
@@ -192,5 +191,5 @@ async fn listen(
         }
     }
     let message = "the provider's stream ended before the reply was complete".to_owned();
-    Err(End::Failed(ModelError { kind: ModelErrorKind::Protocol, message }))
+    Err(End::Failed(ModelError::new(ModelErrorKind::Protocol, message)))
 }

@@ -12,7 +12,7 @@ use engine::budget::Amount;
 use engine::journal::CallRecord;
 use engine::ports::Heard;
 use engine::profiles::Limits;
-use wire::model::{Message, ModelErrorKind, ModelEvent, ReplyFinish};
+use wire::model::{Message, ModelErrorKind, ModelEvent, ModelReply, ReplyFinish};
 
 /// Lets a run make the title.
 fn run(world: &Rc<World>) -> Result<(), TitleError> {
@@ -211,6 +211,23 @@ fn a_failed_call_is_made_once_more() {
     run(&world).unwrap();
     let used = world.told.borrow()[0].used;
     assert!(used.is_some_and(|used| used != Amount::default()), "{used:?}");
+
+    // Issue 43: an empty reply costs what its provider counted.
+    let empty = ModelReply {
+        text: String::new(),
+        tool_calls: Vec::new(),
+        finish: ReplyFinish::Stop,
+        usage: Some(USAGE),
+        raw: None,
+    };
+    let world = World::new();
+    let empty = vec![asking(0, None), Ok(Heard::Empty(Box::new(empty)))];
+    world.replies.replace(vec![empty, said("<title>Pears</title>")]);
+    run(&world).unwrap();
+    run(&world).unwrap();
+    assert_eq!((now(&world).as_deref(), is_over(&world)), (Some("Pears"), true));
+    assert_eq!(outcomes(&world), [ModelErrorKind::Protocol.code(), "ok"]);
+    assert_eq!(world.told.borrow()[0].used, world.told.borrow()[1].used);
 
     // A refusal that would come again ends the wish.
     let world = World::new();

@@ -5,15 +5,15 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::StreamExt;
 use futures::future::{Either, LocalBoxFuture, ready, select};
-use futures::stream::unfold;
+use futures::stream::{once, unfold};
 
 use super::route::{Again, Answer, Endpoint, Refusal};
-use wire::http::{Http, HttpBody, HttpRequest, Unreachable};
+use wire::http::{Http, HttpBody, HttpReply, HttpRequest, Unreachable};
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 
 use engine::ports::Clock;
 use providers::config::Patience;
-use providers::failure::{network, protocol, retry_delay};
+use providers::failure::{error_in_answer, network, protocol, retry_delay};
 use providers::permits::Permits;
 use providers::retry::RetryHints;
 use providers::usage::new_unknown_members;
@@ -116,20 +116,11 @@ impl Unsent {
             let error = self.codec.refusal(response.status, &body);
             let again = match error.kind {
                 ModelErrorKind::RateLimited | ModelErrorKind::Overloaded => {
-                    let header = |name| response.header(name);
-                    let hints = RetryHints {
-                        retry_after: header("retry-after").or_else(|| retry_delay(&body)),
-                        retry_after_ms: header("retry-after-ms"),
-                    };
-                    Again::After(hints.wait_ms(silence.clock.now_ms()))
+                    after(hints(&response), &body, silence.clock.now_ms())
                 }
                 _ => Again::No,
             };
-            // The last word of each header: beside media types, headers hold keys.
-            let headers =
-                self.request.headers.iter().filter(|(name, _)| !["content-type", "accept"].contains(name));
-            let secrets = headers.filter_map(|(_, value)| value.split(' ').next_back());
-            return Err(Refusal { error, again, said: quoted(&body, &self.request.body, secrets) });
+            return Err(Refusal { error, again, said: said(&body, &self.request) });
         }
         let first = loop {
             match silence.wait(response.body.next()).await? {
@@ -141,31 +132,35 @@ impl Unsent {
             }
         };
         silence.broken(self.patience.idle_ms);
-        let (body, decoder, warn) = (response.body, self.decoder, self.warn);
-        let reading = Reading { body, decoder, silence, first: Some(first), left: ANSWER_BYTES, warn };
-        Ok(unfold(Reply::Reading(reading), Reply::next).boxed_local())
+        let hints = hints(&response);
+        let mut reading = Reading {
+            body: response.body,
+            decoder: self.decoder,
+            warn: self.warn,
+            silence,
+            first: Some(first),
+            left: ANSWER_BYTES,
+            begun: Some(Vec::new()),
+            end: None,
+        };
+        let begun = reading.begin().await;
+        let events = begun.map_err(|(error, begun)| reading.refusal(error, hints, &begun, &self.request))?;
+        Ok(once(ready(Ok(events))).chain(unfold(reading, Reading::next)).boxed_local())
     }
+}
+
+/// The headers of a reply that say when the provider may be asked again.
+fn hints(reply: &HttpReply) -> RetryHints {
+    RetryHints { retry_after: reply.header("retry-after"), retry_after_ms: reply.header("retry-after-ms") }
+}
+
+/// The next request, after the time that the provider asks for in its headers or in this body.
+fn after(hints: RetryHints, body: &[u8], now_ms: u64) -> Again {
+    let retry_after = hints.retry_after.or_else(|| retry_delay(body));
+    Again::After(RetryHints { retry_after, ..hints }.wait_ms(now_ms))
 }
 
 type Item = Result<Vec<ModelEvent>, ModelError>;
-
-/// How far an answer was read.
-enum Reply {
-    Reading(Reading),
-    /// The error that comes after the events of the last read.
-    Failed(ModelError),
-    Over,
-}
-
-impl Reply {
-    async fn next(self) -> Option<(Item, Reply)> {
-        match self {
-            Reply::Reading(reading) => Some(reading.read().await),
-            Reply::Failed(error) => Some((Err(error), Reply::Over)),
-            Reply::Over => None,
-        }
-    }
-}
 
 struct Reading {
     body: HttpBody,
@@ -176,47 +171,100 @@ struct Reading {
     /// How many bytes may still come.
     left: usize,
     warn: Rc<dyn Fn(&str)>,
+    /// The first bytes of the body, until the reply has its first word: text, reasoning or a call.
+    begun: Option<Vec<u8>>,
+    /// The end of the answer, with the error that follows its last events.
+    end: Option<Result<(), ModelError>>,
 }
 
 impl Reading {
-    /// Reads until there is an event or an error. Events that came before an error go out before it.
-    async fn read(mut self) -> (Item, Reply) {
+    /// Reads up to the first word of the reply, or to the end of a reply without words. Fails with the first bytes.
+    async fn begin(&mut self) -> Result<Vec<ModelEvent>, (ModelError, Vec<u8>)> {
+        let read = self.read().await;
+        let begun = self.begun.take().unwrap_or_default();
+        let is_said =
+            |events: &[ModelEvent]| !matches!(events, [ModelEvent::Finished(reply)] if reply.is_empty());
+        match read {
+            Ok(events) if is_said(&events) => Ok(events),
+            // The decoder may not know the form of an error.
+            Ok(events) => error_in_answer(&begun).map_or(Ok(events), |error| Err((error, begun))),
+            Err(error) if error.kind == ModelErrorKind::Protocol => {
+                Err((error_in_answer(&begun).unwrap_or(error), begun))
+            }
+            Err(error) => Err((error, begun)),
+        }
+    }
+
+    /// The refusal that a failure before the first word is. The provider has accepted the request, and may charge for it.
+    fn refusal(&self, error: ModelError, hints: RetryHints, begun: &[u8], request: &HttpRequest) -> Refusal {
+        let again = match error.kind {
+            // Another silence would cost as much.
+            ModelErrorKind::Network if self.silence.is_over() => Again::No,
+            kind if kind.retryable() => after(hints, begun, self.silence.clock.now_ms()),
+            _ => Again::No,
+        };
+        Refusal { error: ModelError { accepted: true, ..error }, again, said: said(begun, request) }
+    }
+
+    async fn next(mut self) -> Option<(Item, Reading)> {
+        let item = match self.end.take() {
+            None => self.read().await,
+            Some(Ok(())) => return None,
+            Some(Err(error)) => Err(error),
+        };
+        if item.is_err() {
+            self.end = Some(Ok(()));
+        }
+        Some((item, self))
+    }
+
+    /// Reads until there is an event or an error, or the first call has begun. Events that came before an error go out
+    /// before it.
+    async fn read(&mut self) -> Item {
         let mut events = Vec::new();
         loop {
-            let read = match self.first.take() {
-                Some(first) => Ok(Some(Ok(first))),
-                None => self.silence.wait(self.body.next()).await,
-            };
-            let outcome = match read {
-                Ok(Some(Ok(bytes))) => {
-                    self.silence.broken(self.silence.limit_ms);
-                    match self.left.checked_sub(bytes.len()) {
-                        Some(left) => {
-                            self.left = left;
-                            self.decoder.feed(&bytes, &mut events)
-                        }
-                        None => Err(protocol("The model provider sent an answer that is too large.")),
-                    }
-                }
-                Ok(Some(Err(Unreachable))) => Err(network("The connection to the model provider broke.")),
-                Ok(None) => self.decoder.finish(&mut events),
-                Err(late) => Err(late.into()),
-            };
-            let finished = matches!(events.last(), Some(ModelEvent::Finished(_)));
-            if finished {
+            let outcome = self.feed(&mut events).await;
+            if matches!(events.last(), Some(ModelEvent::Finished(_))) {
+                self.end = Some(Ok(()));
                 new_unknown_members().iter().for_each(|name| {
                     (self.warn)(&format!("a provider's usage has a member that no price knows: {name}"));
                 });
             }
             match outcome {
-                Err(error) if events.is_empty() => return (Err(error), Reply::Over),
-                Err(error) => return (Ok(events), Reply::Failed(error)),
-                Ok(()) if finished => return (Ok(events), Reply::Over),
-                Ok(()) if !events.is_empty() => return (Ok(events), Reply::Reading(self)),
+                Err(error) if events.is_empty() => return Err(error),
+                Err(error) => self.end = Some(Err(error)),
                 Ok(()) => {}
+            }
+            if !events.is_empty() || (self.begun.is_some() && self.decoder.has_call()) {
+                return Ok(events);
             }
         }
     }
+
+    /// Reads once.
+    async fn feed(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        let read = match self.first.take() {
+            Some(first) => Some(Ok(first)),
+            None => self.silence.wait(self.body.next()).await?,
+        };
+        let Some(read) = read else { return self.decoder.finish(events) };
+        let bytes = read.map_err(|Unreachable| network("The connection to the model provider broke."))?;
+        self.silence.broken(self.silence.limit_ms);
+        let left = self.left.checked_sub(bytes.len());
+        self.left = left.ok_or_else(|| protocol("The model provider sent an answer that is too large."))?;
+        if let Some(begun) = &mut self.begun {
+            let room = REFUSAL_BYTES.saturating_sub(begun.len());
+            begun.extend(bytes.iter().take(room));
+        }
+        self.decoder.feed(&bytes, events)
+    }
+}
+
+/// The provider's text for the operator's log, without what the request says.
+fn said(answer: &[u8], request: &HttpRequest) -> String {
+    // The last word of each header: beside media types, headers hold keys.
+    let headers = request.headers.iter().filter(|(name, _)| !["content-type", "accept"].contains(name));
+    quoted(answer, &request.body, headers.filter_map(|(_, value)| value.split(' ').next_back()))
 }
 
 /// Waits, but not for ever. One timer serves many reads: when it goes off, it is set again for as long as the silence
@@ -241,6 +289,11 @@ impl Silence {
         }
         self.limit_ms = limit_ms;
         self.since_ms = self.clock.now_ms();
+    }
+
+    /// Whether it has lasted too long.
+    fn is_over(&self) -> bool {
+        self.clock.now_ms().saturating_sub(self.since_ms) >= self.limit_ms
     }
 
     async fn wait<F: Future + Unpin>(&mut self, mut future: F) -> Result<F::Output, TooLate> {

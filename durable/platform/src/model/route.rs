@@ -1,28 +1,29 @@
 //! Chooses the models that a call asks: those of its chain, each as often as is sensible, until one answers.
 //!
-//! Routing ends at the first byte. From then on the answer belongs to the caller, whether it completes or fails.
+//! Routing ends at the first word: text, reasoning or a call. From then on the answer belongs to the caller, whether it
+//! completes or fails.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
 use futures::StreamExt;
 use futures::future::LocalBoxFuture;
-use futures::stream::{LocalBoxStream, unfold};
+use futures::stream::{LocalBoxStream, iter, unfold};
 
 use engine::ports::{Clock, Heard, Model};
 use engine::profiles::Chain;
 use providers::breaker::Breaker;
 use providers::retry::Persistence;
 use providers::text_calls;
-use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelRequest};
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest};
 
 #[cfg(test)]
 mod tests;
 
 /// One provider: answers single requests.
 pub trait Endpoint {
-    /// Completes with the first byte of the answer, or with the reason why there is none. Dropping the future, or the
-    /// answer, ends the request upstream.
+    /// Completes with the answer once its first word is there, or with the reason why there is none. Dropping the future,
+    /// or the answer, ends the request upstream.
     fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>>;
 }
 
@@ -92,6 +93,7 @@ impl Model for RoutedModel {
             until_ms,
             places,
             failed: 0,
+            was_empty: false,
             wait_ms: 0,
         };
         unfold(Call::Begun(Box::new(asking)), Call::next).boxed_local()
@@ -147,6 +149,8 @@ struct Asking {
     places: VecDeque<usize>,
     /// Requests to that model that failed.
     failed: u32,
+    /// Whether a reply was empty. The next empty one is the answer.
+    was_empty: bool,
     /// The wait before the next request.
     wait_ms: u64,
 }
@@ -175,15 +179,24 @@ impl Asking {
         };
         let refusal = match asked {
             Ok(answer) => {
+                let (empty, answer) = looked_at(answer).await;
                 asking.answered();
-                return (Ok(Heard::Answering), Call::Reading(answer));
+                let wait_ms = self.wait(Again::After(None), clock.now_ms());
+                return match empty.zip(wait_ms) {
+                    Some((reply, wait_ms)) if !self.was_empty => {
+                        self.warn(&model, &ModelError::empty_reply(reply.usage), "");
+                        (self.was_empty, self.wait_ms) = (true, wait_ms);
+                        (Ok(Heard::Empty(reply)), Call::Asking(self))
+                    }
+                    _ => (Ok(Heard::Answering), Call::Reading(answer)),
+                };
             }
             Err(refusal) => refusal,
         };
-        self.warn(&model, &refusal);
+        self.warn(&model, &refusal.error, &refusal.said);
         let now_ms = clock.now_ms();
         self.failed += 1;
-        if let Some(wait_ms) = self.wait(&refusal, now_ms) {
+        if let Some(wait_ms) = self.wait(refusal.again, now_ms) {
             self.wait_ms = wait_ms;
             return self.again(refusal.error);
         }
@@ -202,8 +215,8 @@ impl Asking {
     }
 
     /// How long to wait until the same model is asked again; none where it is not.
-    fn wait(&self, refusal: &Refusal, now_ms: u64) -> Option<u64> {
-        let Again::After(asked_ms) = refusal.again else { return None };
+    fn wait(&self, again: Again, now_ms: u64) -> Option<u64> {
+        let Again::After(asked_ms) = again else { return None };
         let persistence = if self.places.len() > 1 { Persistence::ONE_OF_MANY } else { Persistence::LAST };
         let wait_ms = persistence.wait_ms(self.failed, asked_ms, (self.route.ports.random)())?;
         // There is no wait that the turn would not survive.
@@ -215,18 +228,30 @@ impl Asking {
         (Ok(Heard::Asking { place, after: Some(after) }), Call::Asking(self))
     }
 
-    fn warn(&self, model: &str, refusal: &Refusal) {
-        let Refusal { error, said, .. } = refusal;
+    fn warn(&self, model: &str, error: &ModelError, said: &str) {
         let said = if said.is_empty() { String::new() } else { format!(" It said: {said}") };
         (self.route.ports.warn)(&format!("{model}: {} {}{said}", error.kind.code(), error.message));
     }
+}
+
+/// The answer, and its reply if that is empty.
+async fn looked_at(mut answer: Answer) -> (Option<Box<ModelReply>>, Answer) {
+    let first = answer.next().await;
+    let empty = match &first {
+        Some(Ok(events)) => match &events[..] {
+            [ModelEvent::Finished(reply)] if reply.is_empty() => Some(reply.clone()),
+            _ => None,
+        },
+        Some(Err(_)) | None => None,
+    };
+    (empty, iter(first).chain(answer).boxed_local())
 }
 
 impl Refusal {
     /// The provider of a model that a turn began with is gone.
     fn unknown() -> Self {
         let message = "The model's provider is not configured any more.".to_owned();
-        let error = ModelError { kind: ModelErrorKind::Auth, message };
+        let error = ModelError::new(ModelErrorKind::Auth, message);
         Refusal { error, again: Again::No, said: String::new() }
     }
 }

@@ -46,6 +46,10 @@ pub enum Told<'a> {
 }
 
 impl Blocks {
+    pub fn has_call(&self) -> bool {
+        self.0.iter().any(|block| block.kind == BlockKind::ToolUse)
+    }
+
     /// Begins a block. Returns its number of bytes and its text: gateways that do not stream send whole blocks.
     pub fn start<'a>(
         &mut self,

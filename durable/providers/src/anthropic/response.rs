@@ -50,6 +50,10 @@ impl Reading for Reply {
             Stream::Stops => self.complete(events).map(|()| None),
         }
     }
+
+    fn has_call(&self) -> bool {
+        self.blocks.has_call()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

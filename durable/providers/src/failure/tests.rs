@@ -54,6 +54,61 @@ fn the_delay_of_gemini_stands_in_the_body() {
         assert_eq!(retry_delay(body(other).as_bytes()), None, "{other}");
     }
     assert_eq!(retry_delay(b"<html>"), None);
+    let event = body(&format!("[{info}]"));
+    assert_eq!(retry_delay(format!(": x\n\ndata: {event}\r\n\r\n").as_bytes()).as_deref(), Some("45.8"));
+}
+
+// The words of OpenAI, of Azure and of Groq.
+#[test]
+fn the_delay_of_others_stands_in_the_message() {
+    let delay = |message: &str| {
+        retry_delay(serde_json::json!({ "error": { "message": message } }).to_string().as_bytes())
+    };
+    for (message, seconds) in [
+        (
+            "Rate limit reached for gpt-5. Limit 30000, Used 29000. Please try again in 1.898s. Visit …",
+            "1.898",
+        ),
+        ("Please try again in 28ms.", "0.028"),
+        ("Requests have exceeded the rate limit. Please retry after 26 seconds.", "26"),
+        ("Please try again in 7m12.5s.", "480"),
+    ] {
+        assert_eq!(delay(message).as_deref(), Some(seconds), "{message}");
+    }
+    for message in
+        ["Please try again in a moment", "try again in 5", "retry after ..s", "try again in 2 hours"]
+    {
+        assert_eq!(delay(message), None, "{message}");
+    }
+}
+
+// Issue 43: an error in an answer of status 200, where no decoder finds it.
+#[test]
+fn errors_in_place_of_a_reply() {
+    for (body, kind) in [
+        (r#"{"error":{"code":429}}"#, RateLimited),
+        (r#"{"error":"context window exceeded"}"#, ContextTooLong),
+        (r#"[{"error":{"status":"UNAVAILABLE"}}]"#, Overloaded),
+        (r#"{"errors":[{"message":"no"}],"success":false}"#, Overloaded),
+        (r#"{"code":"401","message":"no"}"#, Auth),
+        (r#"{"detail":"Service unavailable"}"#, Overloaded),
+        ("event: x\ndata: {\"type\":\"ping\"}\n\ndata:{\"error\":{\"code\":400}}\n\n", BadRequest),
+    ] {
+        let error = error_in_answer(body.as_bytes()).unwrap();
+        assert_eq!(error.kind, kind, "{body}");
+        assert!(error.message.ends_with(" in place of a reply."), "{error:?}");
+    }
+    for body in [
+        "",
+        "<html>",
+        "{",
+        r#""heartbeat""#,
+        r#"{"choices":[],"error":null}"#,
+        r#"{"id":"1","choices":[{"message":{"content":"error"}}]}"#,
+        "data: {\"type\":\"message_start\"}\n\ndata: {\"error\":null}\n\ndata: [DONE]\n\n",
+    ] {
+        assert_eq!(error_in_answer(body.as_bytes()), None, "{body}");
+    }
 }
 
 #[test]
@@ -98,6 +153,7 @@ fn errors_in_the_stream() {
     let table = [
         (r#"{"code":400,"message":"Token limit reached"}"#, BadRequest),
         (r#"{"code":500,"message":"…","type":"server_error"}"#, Overloaded),
+        (r#"{"code":"400","message":"litellm.BadRequestError: …","type":null}"#, BadRequest),
         (r#"{"code":429}"#, RateLimited),
         (r#"{"type":"overloaded_error"}"#, Overloaded),
         (r#"{"type":"authentication_error"}"#, Auth),

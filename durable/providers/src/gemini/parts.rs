@@ -58,6 +58,10 @@ enum Arguments {
 }
 
 impl Parts {
+    pub fn has_call(&self) -> bool {
+        self.0.iter().any(|part| matches!(part.body, Body::Call(_)))
+    }
+
     /// Adds a part or a piece of one. Returns its number of bytes.
     pub fn take(&mut self, part: event::Part<'_>) -> Result<usize, ModelError> {
         let mut members = Members::default();

@@ -55,6 +55,10 @@ impl Reading for Reply {
             None => Err(cut()),
         }
     }
+
+    fn has_call(&self) -> bool {
+        self.parts.has_call()
+    }
 }
 
 impl Reply {

@@ -78,16 +78,18 @@ impl Reading for Reply {
         if event.event == "error" {
             return Err(complaint(data));
         }
-        if !data.is_empty() {
-            let chunk: Chunk<'_> = wire::json::from_str(data)
-                .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
-            self.take_chunk(chunk, events)?;
-        }
+        let chunk: Chunk<'_> = wire::json::from_str(data)
+            .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+        self.take_chunk(chunk, events)?;
         Ok(Some(self))
     }
 
     fn cut(self: Box<Self>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.end(events)
+    }
+
+    fn has_call(&self) -> bool {
+        !self.calls.is_empty()
     }
 }
 
@@ -266,6 +268,9 @@ fn thought(thinking: &Content<'_>) -> String {
     }
 }
 
+/// Gemini's reason for a call that cannot be read.
+const MALFORMED_CALL: &str = "MALFORMED_FUNCTION_CALL";
+
 fn finish(reason: &str) -> Finish {
     match reason {
         "length" | "max_tokens" | "model_length" | "model_context_window_exceeded" => {
@@ -276,6 +281,8 @@ fn finish(reason: &str) -> Finish {
         "content_filter" | "safety" | "sensitive" => Finish::Reason(ReplyFinish::ContentFilter),
         // OpenRouter, GLM, DeepSeek: the reply failed.
         "error" | "network_error" | "insufficient_system_resource" => Finish::Failure,
+        // Gemini behind this API: `function_call_filter: MALFORMED_FUNCTION_CALL`.
+        _ if reason.ends_with(MALFORMED_CALL) => Finish::Failure,
         // `stop`, `eos`, `end_turn` and unknown reasons: the model stopped.
         _ => Finish::Reason(ReplyFinish::Stop),
     }

@@ -43,6 +43,10 @@ pub enum OutputKind {
 }
 
 impl Items {
+    pub fn has_call(&self) -> bool {
+        self.0.iter().any(|item| matches!(item.kind, OutputKind::Call(_)))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -52,6 +52,10 @@ impl Reading for Reply {
             Some((finish, response)) => self.complete(finish, &response, events).map(|()| None),
         }
     }
+
+    fn has_call(&self) -> bool {
+        self.items.has_call()
+    }
 }
 
 /// The end of a response, with the data of its last event.

@@ -353,7 +353,7 @@ fn comments_and_events_without_a_name_or_without_a_type() {
 #[test]
 fn events_that_cannot_be_read_are_errors() {
     let item = "{\"type\": \"response.output_item.done\", \"item\": 7}";
-    for data in ["{", "[7]", "17", "{\"output_index\": \"x\"}", "{} {}", item] {
+    for data in ["{", "{\"output_index\": \"x\"}", "{} {}", item] {
         let stream = [format!("data: {data}\n\n").as_bytes(), &whole(&[])].concat();
         assert_eq!(failure(&stream).1, ModelErrorKind::Protocol, "{data}");
     }

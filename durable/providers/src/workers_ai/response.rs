@@ -35,15 +35,17 @@ impl Reading for AiReply {
         if event.event == "error" {
             return Err(complaint(data));
         }
-        if !data.is_empty() {
-            let chunk: AiChunk<'_> = wire::json::from_str(data)
-                .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
-            chunk.told(&mut self.0, events)?;
-        }
+        let chunk: AiChunk<'_> = wire::json::from_str(data)
+            .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
+        chunk.told(&mut self.0, events)?;
         Ok(Some(self))
     }
 
     fn cut(self: Box<Self>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         self.0.end(events)
+    }
+
+    fn has_call(&self) -> bool {
+        self.0.has_call()
     }
 }

@@ -144,7 +144,7 @@ fn errors_in_the_stream_and_chunks_that_cannot_be_read() {
         assert_eq!(failure(&done(&[json!({"response": "x"}), chunk.clone()])), kind, "{chunk}");
     }
     assert_eq!(failure(b"event: error\ndata: {\"message\": \"SECRET\"}\n\n"), ModelErrorKind::Overloaded);
-    for data in ["{", "[7]", "17", "{\"tool_calls\": 1}", "{} {}"] {
+    for data in ["{", "{\"tool_calls\": 1}", "{} {}"] {
         assert_eq!(
             failure(format!("data: {data}\n\ndata: [DONE]\n\n").as_bytes()),
             ModelErrorKind::Protocol,

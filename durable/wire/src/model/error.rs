@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Usage;
 use crate::sse::SseError;
 
 /// Why a model call failed. People read the message, so it contains neither an upstream body nor a secret.
@@ -10,6 +11,32 @@ use crate::sse::SseError;
 pub struct ModelError {
     pub kind: ModelErrorKind,
     pub message: String,
+    /// The provider had accepted the request, so it may have cost something, whatever the kind.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub accepted: bool,
+    /// The tokens of an accepted request, if the provider counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+impl ModelError {
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        ModelError { kind, message: message.into(), accepted: false, usage: None }
+    }
+
+    /// The error that an empty reply is where the request is made again.
+    pub fn empty_reply(usage: Option<Usage>) -> Self {
+        let error = ModelError::new(ModelErrorKind::Protocol, "The model sent an empty reply.");
+        ModelError { accepted: true, usage, ..error }
+    }
+
+    /// The tokens that the request used; none where they are unknown. A request that the provider refused used no
+    /// tokens. A lost request may have used all the tokens that it was allowed.
+    pub fn used(&self) -> Option<Usage> {
+        let was_refused =
+            !self.accepted && !matches!(self.kind, ModelErrorKind::Network | ModelErrorKind::Protocol);
+        self.usage.or_else(|| was_refused.then(Usage::default))
+    }
 }
 
 /// Classes of failures; each is an `error.code` on the wire.
@@ -47,6 +74,7 @@ impl ModelErrorKind {
     }
 
     /// Whether another model may answer instead. True for failures of the provider, false for failures of the request.
+    /// `Protocol` is a failure of the provider: it answered with something that is no reply.
     pub const fn may_be_answered_by_another(self) -> bool {
         matches!(
             self,
@@ -55,13 +83,8 @@ impl ModelErrorKind {
                 | ModelErrorKind::Quota
                 | ModelErrorKind::Overloaded
                 | ModelErrorKind::Network
+                | ModelErrorKind::Protocol
         )
-    }
-
-    /// Whether the provider reported that it refused the request, so the request used no tokens. A lost request may
-    /// have used all the tokens that it was allowed.
-    pub const fn used_nothing(self) -> bool {
-        !matches!(self, ModelErrorKind::Network | ModelErrorKind::Protocol)
     }
 
     /// Whether the same request may succeed later.
@@ -81,6 +104,6 @@ impl From<SseError> for ModelError {
         let message = match error {
             SseError::TooLarge => "The model provider sent an event that is too large.",
         };
-        ModelError { kind: ModelErrorKind::Protocol, message: message.into() }
+        ModelError::new(ModelErrorKind::Protocol, message)
     }
 }

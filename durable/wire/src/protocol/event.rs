@@ -96,7 +96,7 @@ pub enum Event {
         /// start of the repetition.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         started_ms: Option<u64>,
-        /// At the end: the time from the start to the first byte of the answer, and to the end, in milliseconds.
+        /// At the end: the time from the start to the first word of the answer, and to the end, in milliseconds.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         first_byte_ms: Option<u64>,
         #[serde(default, skip_serializing_if = "Option::is_none")]

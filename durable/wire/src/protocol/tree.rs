@@ -88,7 +88,7 @@ pub struct TreeModelCall {
     pub model: String,
     /// The turn's running time when the call started, in milliseconds.
     pub started_ms: u64,
-    /// The time from the start to the first byte of the answer, in milliseconds. Absent if the call was cut off.
+    /// The time from the start to the first word of the answer, in milliseconds. Absent if the call was cut off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte_ms: Option<u64>,
     pub duration_ms: u64,

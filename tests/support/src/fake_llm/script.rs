@@ -87,7 +87,7 @@ impl Default for Usage {
     }
 }
 
-/// An HTTP error in place of a stream.
+/// An HTTP error in place of a stream, or with the code 200 an answer that is no reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
@@ -96,6 +96,9 @@ pub struct Refusal {
     /// An OpenAI error object if it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Value>,
+    /// The bytes of a body that is no JSON, such as a stream of events.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<String>,
     /// Such as `retry-after`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -185,7 +188,7 @@ pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Step {
 /// A reply that is an HTTP error each time.
 pub fn status(code: u16) -> Step {
     Step {
-        status: Some(Refusal { code, body: None, headers: BTreeMap::new(), times: None }),
+        status: Some(Refusal { code, body: None, bytes: None, headers: BTreeMap::new(), times: None }),
         ..Step::default()
     }
 }
@@ -193,8 +196,16 @@ pub fn status(code: u16) -> Step {
 impl Step {
     /// First refuses so often with this status, then plays the rest of the step.
     pub fn refusing(mut self, code: u16, times: u32) -> Self {
-        self.status = Some(Refusal { code, body: None, headers: BTreeMap::new(), times: Some(times) });
+        let headers = BTreeMap::new();
+        self.status = Some(Refusal { code, body: None, bytes: None, headers, times: Some(times) });
         self
+    }
+
+    /// First answers so often with status 200 and these bytes, then plays the rest of the step.
+    pub fn answering(self, bytes: &str, times: u32) -> Self {
+        let mut step = self.refusing(200, times);
+        step.status.as_mut().into_iter().for_each(|answer| answer.bytes = Some(bytes.to_owned()));
+        step
     }
 
     /// Refuses with this header.

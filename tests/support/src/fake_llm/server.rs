@@ -179,7 +179,10 @@ async fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]
             ledger.pass(barrier).await;
         }
         let scripted = || wire.error(refusal.code, &format!("scripted status {}", refusal.code));
-        let mut response = plain(refusal.code, &refusal.body.clone().unwrap_or_else(scripted));
+        let mut response = match &refusal.bytes {
+            Some(bytes) => whole(refusal.code, "text/event-stream", bytes.clone()),
+            None => plain(refusal.code, &refusal.body.clone().unwrap_or_else(scripted)),
+        };
         for (name, value) in &refusal.headers {
             if let (Ok(name), Ok(value)) = (name.parse::<hyper::header::HeaderName>(), value.parse()) {
                 response.headers_mut().insert(name, value);

@@ -118,11 +118,15 @@ async fn an_exhausted_script_says_so_and_an_endless_one_goes_on() {
 #[tokio::test]
 async fn a_status_can_pass_after_some_times() {
     let headers = [("retry-after".to_owned(), "1".to_owned())].into();
-    let refusal = Refusal { code: 429, body: None, headers, times: Some(1) };
+    let refusal = Refusal { code: 429, body: None, bytes: None, headers, times: Some(1) };
     let llm = scripted([Step { status: Some(refusal), ..text("4") }]).await;
     let reply = ask(&llm, json!([user()])).await.expect(429).await;
     assert_eq!(reply.header("retry-after"), "1");
     ask(&llm, json!([user()])).await.expect(200).await;
+
+    let llm = scripted([text("4").answering("data: {}\n\n", 1)]).await;
+    assert_eq!(ask(&llm, json!([user()])).await.expect(200).await.text().await, "data: {}\n\n");
+    assert!(ask(&llm, json!([user()])).await.expect(200).await.text().await.contains("[DONE]"));
 
     let llm = scripted([status(500)]).await;
     ask(&llm, json!([user()])).await.expect(500).await;

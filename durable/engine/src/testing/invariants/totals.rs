@@ -17,6 +17,7 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     let (mut limits, mut grants, mut asked) = (case.limits, 0, 0);
     let (mut llm_calls, mut tool_calls, mut subtasks, mut result_bytes) = (0, 0, 0, 0);
     let mut tokens: BTreeMap<(&str, u32), Usage> = BTreeMap::new();
+    let mut lost = Usage::default();
     let mut steps: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for entry in entries.iter() {
         match &entry.fact {
@@ -43,12 +44,15 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
                 *last.1 = reply.usage.unwrap_or(*last.1);
             }
-            // A model that failed before its first byte used no tokens.
-            Fact::ModelEnded { outcome: ModelOutcome::Failed { .. }, first_byte_ms: None, .. } => {
+            Fact::ModelEnded { outcome: ModelOutcome::Failed { error, .. }, first_byte_ms: None, .. } => {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
-                *last.1 = Usage::default();
+                *last.1 = error.used().unwrap_or(*last.1);
             }
-            Fact::ModelRetried { .. } => llm_calls += 1,
+            Fact::ModelRetried { error, .. } => {
+                llm_calls += 1;
+                let last = tokens.range(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
+                lost = lost.and(error.used().unwrap_or(*last.1));
+            }
             Fact::ToolStarted { subtask, .. } => {
                 tool_calls += 1;
                 subtasks += u32::from(*subtask);
@@ -62,7 +66,8 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
     }
     assert!(asked == 0 || (case.limits.on_limit == OnLimit::Ask && asked <= MAX_GRANTS), "{asked}\n{shown}");
     assert!(limits.turn_result_bytes.is_none_or(|limit| result_bytes <= limit), "{shown}");
-    let used: u64 = tokens.values().map(|usage| usage.input_tokens + usage.output_tokens).sum();
+    let used = tokens.values().fold(lost, |sum, usage| sum.and(*usage));
+    let used = used.input_tokens + used.output_tokens;
     assert!(limits.turn_tokens.is_none_or(|limit| used <= limit), "{used} tokens\n{shown}");
     let most = |at: &str| match crate::record::keys::work(&format!("{at}0")) {
         Work::Plan | Work::Review | Work::Notes => limits.schema_retries + 2,

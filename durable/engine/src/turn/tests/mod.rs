@@ -8,6 +8,7 @@ mod by_hand;
 mod continued;
 mod everywhere;
 pub(crate) mod faults;
+mod first_word;
 pub(crate) mod forms;
 mod golden;
 mod guards;

@@ -14,7 +14,7 @@ fn priced(model: &str, price: f64) -> PricedModel {
 }
 
 /// A turn with a chain of three models.
-fn chained(script: Script) -> Case {
+pub(super) fn chained(script: Script) -> Case {
     let mut case = Case::new(script);
     case.price = Some(Price::flat(1.0, 1.0, 1.0));
     case.then = vec![priced("m2", 2.0), priced("m3", 100.0)];
@@ -31,7 +31,7 @@ fn borders(case: &Case) -> Vec<String> {
 }
 
 /// Each call's row of telemetry: model, retries, outcome, millionths of a dollar.
-fn rows(case: &Case) -> Vec<(String, u32, String, Option<i64>)> {
+pub(super) fn rows(case: &Case) -> Vec<(String, u32, String, Option<i64>)> {
     let row = |call: &CallRecord| match call {
         CallRecord::Model { model, retries, outcome, cost_usd, .. } => {
             let microusd = cost_usd.map(|usd| (usd * 1e6).round() as i64);
@@ -42,7 +42,7 @@ fn rows(case: &Case) -> Vec<(String, u32, String, Option<i64>)> {
     case.end().calls.iter().filter_map(row).collect()
 }
 
-fn row(
+pub(super) fn row(
     model: &str,
     retries: u32,
     outcome: &str,

@@ -15,7 +15,7 @@ use crate::journal::{Answer, Fact, TurnStop};
 use crate::profiles::{Grant, Limits, OnLimit, Price};
 use crate::record::keys::WireIds;
 use crate::testing::*;
-use wire::model::{Message, ModelErrorKind, ReplyFinish};
+use wire::model::{Message, ModelErrorKind, ReplyFinish, Usage};
 use wire::protocol::{Awaited, ModeProfile};
 
 /// How many levels a script has, beside the root. Any level may start any other, itself included.
@@ -127,6 +127,8 @@ fn reply((kind, calls): &(u8, Vec<u8>), unique: &str) -> Reply {
         17 => Reply::Cut("cut "),
         18 => Reply::After(vec![(0, ModelErrorKind::Network), (0, ModelErrorKind::RateLimited)], "at last"),
         19 => Reply::Think("hm ", "so be it"),
+        20 => Reply::Empty(Some(Usage { input_tokens: 7, ..Usage::default() }), "something"),
+        21 => Reply::AfterAccepted(vec![(0, ModelErrorKind::Overloaded)], "at last"),
         _ => Reply::Ended("a half", ReplyFinish::Length),
     }
 }
@@ -262,7 +264,7 @@ impl Random {
 fn level() -> impl Strategy<Value = Level> {
     let few = prop::collection::vec(0..162_u8, 1..5);
     let many = prop::collection::vec(0..162_u8, 5..41);
-    prop::collection::vec((0..21_u8, prop_oneof![9 => few, 1 => many]), 1..4)
+    prop::collection::vec((0..23_u8, prop_oneof![9 => few, 1 => many]), 1..4)
 }
 
 fn limits() -> impl Strategy<Value = Limits> {
@@ -332,9 +334,9 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
         prop_oneof![1 => Just(Vec::new()), 1 => prop::collection::vec((0..4_u8, any::<bool>()), 1..5)];
     let steps = || prop::collection::vec((any::<u8>(), any::<u8>()), 1..6);
     let tree =
-        (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..21_u8, 0..9_u8), 0..10_u8);
+        (level(), prop::collection::vec(level(), LEVELS), [steps(), steps()], (0..23_u8, 0..9_u8), 0..10_u8);
     let past = prop_oneof![3 => Just(0), 2 => 0..40_u8];
-    (tree, limits(), (past, 0..21_u8), any::<bool>(), 0..u64::MAX, stops, (kills, answers)).prop_map(
+    (tree, limits(), (past, 0..23_u8), any::<bool>(), 0..u64::MAX, stops, (kills, answers)).prop_map(
         |((root, levels, plans, said, mode), limits, past, priced, seed, stops, (kills, answers))| Random {
             root,
             levels,

@@ -8,7 +8,7 @@ use futures::task::noop_waker_ref;
 
 use super::*;
 use engine::testing::FakeClock;
-use wire::model::ModelChoice;
+use wire::model::{ModelChoice, ModelReply, ReplyFinish};
 
 use ModelErrorKind::*;
 
@@ -16,6 +16,8 @@ use ModelErrorKind::*;
 #[derive(Clone, Copy)]
 enum Act {
     Answer,
+    /// Ends without a word.
+    Empty,
     /// Begins to answer, then fails.
     Break(ModelErrorKind),
     Refuse(ModelErrorKind, Again),
@@ -36,10 +38,21 @@ impl Endpoint for Scripted {
         self.asked.borrow_mut().push((request.model.id(), self.clock.now_ms()));
         let mut acts = self.acts.borrow_mut();
         let act = if acts.len() > 1 { acts.remove(0) } else { acts[0] };
-        let error = |kind| ModelError { kind, message: "no".to_owned() };
+        let error = |kind| ModelError::new(kind, "no");
         let said = || Ok(vec![ModelEvent::Text("hi".to_owned())]);
         match act {
             Act::Answer => ready(Ok(stream::iter([said()]).boxed_local())).boxed_local(),
+            Act::Empty => {
+                let reply = ModelReply {
+                    text: String::new(),
+                    tool_calls: Vec::new(),
+                    finish: ReplyFinish::Stop,
+                    usage: None,
+                    raw: None,
+                };
+                let ended = Ok(vec![ModelEvent::Finished(Box::new(reply))]);
+                ready(Ok(stream::iter([ended]).boxed_local())).boxed_local()
+            }
             Act::Break(kind) => {
                 ready(Ok(stream::iter([said(), Err(error(kind))]).boxed_local())).boxed_local()
             }
@@ -100,7 +113,11 @@ impl Case {
         let word = |item| match item {
             Ok(Heard::Asking { place, after: None }) => format!("ask {place}"),
             Ok(Heard::Asking { place, after: Some(error) }) => format!("{:?}, ask {place}", error.kind),
+            Ok(Heard::Empty(_)) => "empty".to_owned(),
             Ok(Heard::Answering) => "answering".to_owned(),
+            Ok(Heard::Events(events)) if matches!(events[..], [ModelEvent::Finished(_)]) => {
+                "nothing".to_owned()
+            }
             Ok(Heard::Events(_)) => "hi".to_owned(),
             Err(ModelError { kind, .. }) => format!("{kind:?}"),
         };
@@ -140,10 +157,27 @@ fn a_request_that_would_fail_again_is_not_repeated() {
 }
 
 #[test]
-fn nothing_is_repeated_after_the_first_byte() {
+fn nothing_is_repeated_after_the_first_word() {
     let case = Case::new(&[&[Act::Break(Overloaded)], &[Act::Answer]]);
     assert_eq!(case.call(), ["ask 0", "answering", "hi", "Overloaded"]);
     assert_eq!(case.asked().len(), 1);
+}
+
+// Issue 43
+#[test]
+fn an_empty_reply_is_repeated_once_and_then_it_is_the_answer() {
+    let case = Case::new(&[&[Act::Empty, Act::Answer], &[Act::Answer]]);
+    assert_eq!(case.call(), ["ask 0", "empty", "answering", "hi"]);
+    assert_eq!(case.asked(), asked(&[("a:m", 0), ("a:m", 500)]));
+    assert_eq!(case.warned.take(), ["a:m: provider_protocol The model sent an empty reply."]);
+    let case = Case::new(&[&[Act::Empty], &[Act::Answer]]);
+    assert_eq!(case.call(), ["ask 0", "empty", "answering", "nothing"]);
+    assert_eq!(case.call_until(1), ["ask 0", "answering", "nothing"], "there is no time for another request");
+    // It is no failure of its model.
+    let fails = Act::Refuse(Overloaded, AGAIN);
+    let case = Case::new(&[&[fails, Act::Empty, fails], &[Act::Empty]]);
+    let expected = ["ask 0", "Overloaded, ask 0", "empty", "Overloaded, ask 1", "answering", "nothing"];
+    assert_eq!(case.call(), expected);
 }
 
 #[test]
@@ -178,6 +212,7 @@ fn the_next_of_the_chain_is_asked_where_another_model_may_help() {
         (RateLimited, Again::After(Some(2_001)), 1),
         (Network, AGAIN, 2),
         (Network, Again::No, 1),
+        (Protocol, AGAIN, 2),
         (Auth, Again::No, 1),
         (Quota, Again::No, 1),
     ] {
@@ -190,7 +225,7 @@ fn the_next_of_the_chain_is_asked_where_another_model_may_help() {
         let models: Vec<String> = case.asked().into_iter().map(|(model, _)| model).collect();
         assert_eq!(models[requests - 1..], ["a:m", "b:m", "c:m"]);
     }
-    for kind in [BadRequest, ContextTooLong, Protocol] {
+    for kind in [BadRequest, ContextTooLong] {
         let case = Case::new(&[&[Act::Refuse(kind, Again::No)], &[Act::Answer]]);
         assert_eq!(case.call(), ["ask 0", &format!("{kind:?}")], "it is about the question");
     }

@@ -32,7 +32,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             raw("{ \"b\": 1.0, \"a\":\"\\u00fc\" }"),
         )),
     };
-    let error = ModelError { kind: ModelErrorKind::Overloaded, message: "busy".to_owned() };
+    let error = ModelError::new(ModelErrorKind::Overloaded, "busy");
     let ended = |outcome| Fact::ModelEnded {
         digest: "d".to_owned(),
         outcome,

@@ -16,7 +16,7 @@ use crate::testing::*;
 use crate::toolbelt::{ToolPolicy, ToolRules};
 use crate::turn::Turn;
 use crate::turn::tests::summaries::{behind, gist};
-use wire::model::{Capabilities, ModelErrorKind, ReplyFinish};
+use wire::model::{Capabilities, ModelErrorKind, ReplyFinish, Usage};
 use wire::protocol::{
     Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, InstructionsOf, ModeProfile, Plan,
     PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
@@ -52,6 +52,10 @@ const fn parked(name: &'static str, case: fn() -> Case) -> Scenario {
 /// All of them. A name is the name of a file.
 pub const ALL: &[Scenario] = &[
     plain("direct", direct),
+    plain("empty-reply", || {
+        let usage = Usage { input_tokens: 10, ..Usage::default() };
+        Case::new(script(&[("go", vec![Reply::Empty(Some(usage), "Hello there.")])]))
+    }),
     plain("blank", || {
         let mut case = Case::new(script(&[("go", vec![Reply::Text("never")])]));
         case.content = " ".to_owned();

@@ -79,3 +79,88 @@ fn the_operator_gets_a_providers_text_without_keys_and_prompts() {
     assert!(refusal.said.contains("bad [redacted] in") && refusal.said.contains("Sorry!"), "{refusal:?}");
     assert!(!refusal.said.contains("safe") && !refusal.said.contains("4711"), "{refusal:?}");
 }
+
+/// The refusal of an answer of status 200 with this body.
+fn begun(retry_after: Option<&str>, body: Vec<Read>) -> Refusal {
+    refusal(&Case::new(), |server| {
+        let headers = retry_after.map(|value| ("retry-after".to_owned(), value.to_owned()));
+        let headers = headers.into_iter().collect::<Vec<_>>().into();
+        let response = HttpReply { status: 200, headers, body: futures::stream::iter(body).boxed_local() };
+        assert!(server.requests.borrow_mut().remove(0).send(Ok(response)).is_ok());
+    })
+}
+
+const ROLE: &str =
+    "data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"\",\"refusal\":null}}]}\n\n";
+
+// Issue 43: until the first word a failure is a refusal, whatever came before it. It may have cost something.
+#[test]
+fn a_failure_before_the_first_word_is_a_refusal() {
+    use ModelErrorKind::*;
+    let event = |error: &str| format!("data: {{\"error\":{error}}}\n\n");
+    let busy = event(r#"{"message":"Provider returned error","code":502}"#);
+    let limited = r#"{"code":429,"details":[{"retryDelay":"3s"}]}"#;
+    let told = r#"{"code":"rate_limit_exceeded","message":"Rate limit reached. Please try again in 1.5s."}"#;
+    for (retry_after, body, kind, again) in [
+        (None, busy.clone(), Overloaded, Again::After(None)),
+        (None, [": PROCESSING\n\n", &busy, "data: [DONE]\n\n"].concat(), Overloaded, Again::After(None)),
+        (Some("2"), [ROLE, &busy].concat(), Overloaded, Again::After(Some(2_000))),
+        (None, [ROLE, &event(limited)].concat(), RateLimited, Again::After(Some(3_000))),
+        (None, event(told), RateLimited, Again::After(Some(1_500))),
+        (None, "data: : PROCESSING\n\n".to_owned() + &busy, Overloaded, Again::After(None)),
+        // The error is the whole body, and no event.
+        (None, format!("{{\"error\":{limited}}}"), RateLimited, Again::After(Some(3_000))),
+        (None, "[{\n \"error\": {\n  \"code\": 503\n }\n}]\n".to_owned(), Overloaded, Again::After(None)),
+        (None, r#"{"code":"401","message":"no"}"#.to_owned(), Auth, Again::No),
+        // Without a member `error`, and with an end of the stream that makes an empty reply of it.
+        (None, format!("data: {{\"object\":\"error\",\"code\":400}}\n\n{DONE}"), BadRequest, Again::No),
+        (None, "<html><body>Bad gateway</body></html>".to_owned(), Protocol, Again::After(None)),
+        (None, ROLE.to_owned(), Protocol, Again::After(None)),
+        (None, event(r#"{"code":400}"#), BadRequest, Again::No),
+        (None, event(r#"{"code":401}"#), Auth, Again::No),
+    ] {
+        let refusal = begun(retry_after, vec![Ok(body.clone().into_bytes())]);
+        assert_eq!((refusal.error.kind, refusal.again), (kind, again), "{body}");
+        assert!(refusal.error.accepted && refusal.error.used().is_none(), "{body}");
+    }
+    let said = begun(None, vec![Ok(busy.into_bytes())]).said;
+    assert!(said.contains("Provider returned error"), "{said}");
+    let broken = begun(None, vec![Ok(ROLE.into()), Err(Unreachable)]);
+    assert_eq!((broken.error.kind, broken.again), (Network, Again::After(None)));
+}
+
+#[test]
+fn a_silence_before_the_first_word_is_not_repeated() {
+    let case = Case::new();
+    let mut asked = case.endpoint.ask(&request("hello"));
+    let mut poll = || asked.poll_unpin(&mut Context::from_waker(noop_waker_ref()));
+    assert!(poll().is_pending());
+    let body = case.server.answer(200);
+    say(&body, ROLE);
+    assert!(poll().is_pending());
+    case.clock.pass(IDLE_MS);
+    let Poll::Ready(Err(late)) = poll() else { panic!("no refusal") };
+    assert_eq!((late.error.kind, late.again), (ModelErrorKind::Network, Again::No));
+}
+
+#[test]
+fn a_reply_without_words_is_no_refusal() {
+    for end in [STOP, ": done\n\n"] {
+        let (mut events, body) = Case::new().answered();
+        say(&body, &[ROLE, end, DONE].concat());
+        let Some(Ok(last)) = next(&mut events) else { panic!("a refusal") };
+        assert!(matches!(&last[..], [ModelEvent::Finished(reply)] if reply.is_empty()), "{last:?}");
+        assert_eq!(next(&mut events), None);
+    }
+}
+
+#[test]
+fn a_call_is_a_first_word() {
+    let call =
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"1","function":{"name":"echo"}}]}}]}"#;
+    let (mut events, body) = Case::new().answered();
+    say(&body, &format!("{call}\n\n"));
+    assert_eq!(next(&mut events), text(&[]));
+    say(&body, "data: {\"error\":{\"code\":503}}\n\n");
+    assert_eq!(error(&mut events), ModelErrorKind::Overloaded);
+}
