@@ -139,7 +139,8 @@ impl Complaint {
     }
 }
 
-/// The error itself: `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare), or bare.
+/// The error itself: `{"error": …}` (OpenAI, Anthropic), `[{"error": …}]` (Gemini), `{"errors": […]}` (Cloudflare),
+/// `{"response": {"error": …}}` (an event of Responses), or bare.
 fn inside(value: &Value) -> &Value {
     member(value).unwrap_or_else(|| value.get(0).unwrap_or(value))
 }
@@ -147,8 +148,8 @@ fn inside(value: &Value) -> &Value {
 /// The error that is no bare one.
 fn member(value: &Value) -> Option<&Value> {
     let value = value.get(0).unwrap_or(value);
-    let error = value.get("error").filter(|error| !error.is_null());
-    error.or_else(|| value.get("errors")?.get(0))
+    let error = value.get("error").or_else(|| value.get("response")?.get("error"));
+    error.filter(|error| !error.is_null()).or_else(|| value.get("errors")?.get(0))
 }
 
 /// What Gemini says beside its message.

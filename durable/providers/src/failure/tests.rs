@@ -75,6 +75,9 @@ fn the_delay_of_others_stands_in_the_message() {
     ] {
         assert_eq!(delay(message).as_deref(), Some(seconds), "{message}");
     }
+    let failed =
+        br#"data: {"type":"response.failed","response":{"error":{"message":"Please try again in 20ms."}}}"#;
+    assert_eq!(retry_delay(failed).as_deref(), Some("0.02"));
     for message in
         ["Please try again in a moment", "try again in 5", "retry after ..s", "try again in 2 hours"]
     {
