@@ -27,6 +27,7 @@ mod durability;
 mod embeddings;
 mod endless_providers;
 mod files;
+mod first_word;
 mod headers;
 mod hooks;
 mod hostile;
