@@ -1,7 +1,7 @@
 // Texts of people and models stay text: the page runs and loads nothing from them.
 
 import { readFileSync } from "node:fs";
-import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, quiet, send, settled, storedChat, storedPlan, storedTurn, visit } from "../harness.mjs";
+import { alive, assertEqual, byId, check, env, fakeLlm, knowledge, pressAll, quiet, send, settled, storedChat, storedPlan, storedTurn, visit } from "../harness.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
 
@@ -35,11 +35,11 @@ export async function safety(browser) {
       const title = CORPUS[at / 2];
       await storedChat(page, env("ESPALIER_URL"), messages.slice(at, at + 40), { title, snippet: title });
       await settled(page);
-      for (const all of await byId(page, "expand-all").all()) await all.click();
-      for (const lane of await byId(page, "timeline-toggle").all()) await lane.click();
+      await pressAll(byId(page, "expand-all"));
+      await pressAll(byId(page, "timeline-toggle"));
       await byId(page, "timeline").nth((await byId(page, "timeline-toggle").count()) - 1).waitFor();
-      for (const file of await page.locator("summary").all()) await file.click();
-      for (const more of await page.locator(".disclosure-toggle").all()) await more.click();
+      await pressAll(page.locator("summary"));
+      await pressAll(page.locator(".disclosure-toggle"));
       assertEqual(await harm(page), [], `in messages from ${at} on`);
     }
   });
@@ -53,9 +53,9 @@ export async function safety(browser) {
       const some = turns.slice(at, at + 40);
       await storedChat(page, env("ESPALIER_URL"), some);
       await byId(page, "plan").nth(some.length / 2 - 1).waitFor();
-      for (const all of await byId(page, "expand-all").all()) await all.click();
-      for (const step of await byId(page, "plan-step-toggle").all()) await step.click();
-      for (const more of await page.locator(".disclosure-toggle").all()) await more.click();
+      await pressAll(byId(page, "expand-all"));
+      await pressAll(byId(page, "plan-step-toggle"));
+      await pressAll(page.locator(".disclosure-toggle"));
       assertEqual(await harm(page), [], `in plans from ${at} on`);
     }
   });
@@ -90,7 +90,7 @@ export async function safety(browser) {
     await last("file");
     await byId(page, "upload-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html", 1_048_577)]);
     await byId(page, "upload-row").waitFor();
-    for (const button of (await byId(page, "file-delete").all()).reverse()) await button.click();
+    await pressAll(byId(page, "file-delete"));
     assertEqual(await harm(page), [], "the files");
 
     await byId(page, "choose-collections").click();
@@ -107,7 +107,7 @@ export async function safety(browser) {
     await last("document");
     await byId(page, "add-documents-input").setInputFiles([file("<img src=x onerror=window.__xss=1>.html", 0)]);
     await byId(page, "documents-refused").waitFor();
-    for (const button of (await byId(page, "document-delete").all()).reverse()) await button.click();
+    await pressAll(byId(page, "document-delete"));
     assertEqual(await harm(page), [], "the documents");
 
     await byId(page, "settings").click();

@@ -2,11 +2,13 @@
 // from right to left, and hostile texts. The service's answers are the suite's own.
 
 import { readFileSync } from "node:fs";
-import { assert, assertEqual, byId, check, env, quiet, settled, storedChat, storedTurn, visit } from "../harness.mjs";
+import { assert, assertEqual, byId, check, env, pressAll, quiet, settled, storedChat, storedTurn, visit } from "../harness.mjs";
 import { clean, LOOKS } from "./access.mjs";
 import { harm } from "./safety.mjs";
 
 const CORPUS = JSON.parse(readFileSync(new URL("xss.json", import.meta.url), "utf8"));
+/** The hostile texts of one load of the page. */
+const TOGETHER = 23;
 const ARABIC = "شجرة التعريش";
 
 /** A session as `GET /api/threads/{id}` has it; every text is `text`. */
@@ -47,17 +49,20 @@ async function listed(page, text) {
   );
 }
 
-/** A stored chat with a session, its cards open. */
-async function opened(page, text, change) {
-  await storedChat(page, env("ESPALIER_URL"), storedTurn("Hello", "Hello.", { execution_tree: tree(text) }), { workflow_session: session(text, change) });
+/** A stored chat with a session, its cards open. Each of `texts` has a turn. */
+async function opened(page, text, change, texts = [text]) {
+  const turns = texts.flatMap((each) => storedTurn("Hello", "Hello.", { execution_tree: tree(each) }));
+  await storedChat(page, env("ESPALIER_URL"), turns, { workflow_session: session(text, change) });
   await byId(page, "workflow-session").waitFor();
   await settled(page);
-  await byId(page, "expand-all").click();
-  await byId(page, "workflow-verdict").waitFor();
+  await byId(page, "expand-all").nth(texts.length - 1).waitFor();
+  await pressAll(byId(page, "expand-all"));
+  await byId(page, "workflow-verdict").nth(texts.length - 1).waitFor();
   const toggle = byId(page, "workflow-toggle");
   if ((await toggle.getAttribute("aria-expanded")) === "false") await toggle.click();
-  await byId(page, "workflow-step-toggle").click();
-  await byId(page, "workflow-notes").waitFor();
+  await byId(page, "workflow-step-toggle").first().waitFor();
+  await pressAll(byId(page, "workflow-step-toggle"));
+  await byId(page, "workflow-notes").first().waitFor();
 }
 
 /** Opens the panel, and in it a workflow whose definition was refused. Calls `at` at each view. */
@@ -133,13 +138,20 @@ async function hostile(browser) {
   });
 
   await check(`${CORPUS.length} attempts to inject a script stay text in sessions, their cards and their panel`, async () => {
-    for (const text of CORPUS) {
+    for (let at = 0; at < CORPUS.length; at += TOGETHER) {
+      const some = CORPUS.slice(at, at + TOGETHER);
+      const all = some.join("\n\n");
       await page.unrouteAll();
-      await listed(page, text);
-      await opened(page, text);
-      assertEqual(await harm(page), [], `in a session: ${text}`);
+      await listed(page, all);
+      await opened(page, all, {
+        steps: some.map((title, step) => ({ id: `${step}`, title })), step: some.length,
+        notes: some.map((text, step) => ({ step_id: `${step}`, notes: text, artifacts: [text] })),
+      }, some);
+      await byId(page, "workflow-notes").nth(some.length - 1).waitFor();
+      assertEqual(await harm(page), [], `in sessions, from ${at} on`);
+      await panel(page, async (view) => assertEqual(await harm(page), [], `${view}, from ${at} on`));
+      await page.keyboard.press("Escape");
     }
-    await panel(page, async (view) => assertEqual(await harm(page), [], view));
   });
   await page.unrouteAll();
   await context.close();
