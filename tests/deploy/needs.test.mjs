@@ -30,6 +30,7 @@ test("each provider, search service, MCP server, identity provider, gateway and 
     [{ LLM_BASE_URL: url, LLM_MODEL: "m" }, ["LLM_API_KEY?"]],
     [{ LLM_PROVIDER: "openai", LLM_API_KEY: "a variable" }, []],
     [{ LLM_PROVIDER: "openai-responses", OPENAI_API_KEY: "a variable" }, []],
+    [{ LLM_PROVIDER: "openai-chat", OPENAI_API_KEY: "a variable" }, []],
     [{ LLM_PROVIDER: "my-box", MY_BOX_BASE_URL: url }, ["LLM_API_KEY|MY_BOX_API_KEY?"]],
     [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY|OPENAI_API_KEY?", "AI_GATEWAY_TOKEN?"]],
     [{ AI_GATEWAY_URL: url, AI_GATEWAY_TOKEN: "a variable" }, []],

@@ -151,7 +151,10 @@ fn each_maker_with_a_known_host_has_a_newest_family() {
 // Issue 43
 #[test]
 fn abilities_are_those_of_the_model_or_of_the_newest_family_or_the_default() {
-    let of = |provider, model| capabilities_of(provider, model, false);
+    let at = |provider, model, on_makers_host| {
+        known(provider, model, on_makers_host).map(|row| row.capabilities).unwrap_or_default()
+    };
+    let of = |provider, model| at(provider, model, false);
     let luna = of("openai", "gpt-6-luna");
     assert!(luna.reasoning && luna.structured_output && luna.vision && luna.tools);
     assert_eq!((luna.context_tokens, luna.output_tokens), (Some(922_000), Some(128_000)));
@@ -162,10 +165,10 @@ fn abilities_are_those_of_the_model_or_of_the_newest_family_or_the_default() {
     for (provider, model) in [("groq", "gpt-6-luna"), ("openai", "gpt-9"), ("openai", "demo"), ("box", "m")] {
         assert_eq!(of(provider, model), Capabilities::default(), "{provider}:{model}");
     }
-    let of_newest = capabilities_of("anthropic", "claude-opus-9", true);
+    let of_newest = at("anthropic", "claude-opus-9", true);
     assert!(of_newest.reasoning && of_newest.structured_output && of_newest.vision);
     assert_eq!(of_newest, newest("anthropic").unwrap().capabilities);
-    assert_eq!(capabilities_of("box", "m", true), Capabilities::default());
+    assert_eq!(at("box", "m", true), Capabilities::default());
 }
 
 // Issue 43

@@ -96,7 +96,7 @@ impl Case {
         };
         let mut offers = names().map(|name| providers::catalogue::offer(ModelChoice::new(name, "m"), 0));
         let chain = Chain { first: offers.next().unwrap(), then: offers.collect() };
-        Case { model: RoutedModel::new(endpoints, ports), chain, clock, asked, warned }
+        Case { model: RoutedModel::new(endpoints, ports, "k".into()), chain, clock, asked, warned }
     }
 
     fn begin(&self, until_ms: u64) -> LocalBoxStream<'static, Result<Heard, ModelError>> {

@@ -5,6 +5,7 @@
 //! formats stay as they are, and so do those of former code.
 
 mod scenarios;
+mod wired;
 
 use std::fs;
 use std::path::{Path, PathBuf};
