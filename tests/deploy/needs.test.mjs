@@ -69,7 +69,7 @@ test("the providers and lists of models are those of the Worker", () => {
   for (const [, provider, prefix] of known.matchAll(/name: "([^"]+)",\s*variables: "([^"]+)"/g)) {
     assert.deepEqual(names({ MODELS: `${provider}:m` }), [`${prefix}_API_KEY`]);
   }
-  assert.equal([...known.matchAll(/name: "/g)].length, 4);
+  assert.equal([...known.matchAll(/name: "/g)].length, 5);
   const lists = readFileSync(join(SOURCE, "../config.rs"), "utf8").match(/"MODEL_[A-Z]+"/g);
   for (const list of new Set(lists.map((quoted) => quoted.slice(1, -1)))) {
     assert.deepEqual(names({ LLM_PROVIDER: "demo", [list]: "openai:m" }), ["OPENAI_API_KEY"], list);

@@ -179,6 +179,17 @@ fn the_forms_of_a_model_are_known() {
     assert!(!forms("openai", "gpt-6-astra").efforts.contains(&"none"), "it takes tools over Responses alone");
     let opus = forms("anthropic", "claude-opus-5-5");
     assert!(opus.always_reasons && !opus.sampling && !opus.forced_tools);
+    assert_eq!(forms("openai", "gpt-6-luna").sampling_effort, Some("none"));
+    assert_eq!(forms("openai-chat", "gpt-5.4").default_effort, Some("none"));
+    assert_eq!(forms("openai", "gpt-4.1").sampling_effort, None);
+    assert!(forms("gemini", "gemini-2.5-flash-lite").thinking_budgets);
+    assert!(!forms("gemini", "gemini-3.8-flash").thinking_budgets);
+    let adapts = |model| row("anthropic", model).unwrap().capabilities.adaptive_thinking;
+    let models = ["claude-opus-4-5", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-haiku-5-5"];
+    assert_eq!(models.map(adapts), [Some(false), Some(false), Some(true), Some(true)]);
+    assert_eq!(newest("anthropic").unwrap().capabilities.adaptive_thinking, Some(true));
+    let reads_pdfs = |provider, model| row(provider, model).unwrap().capabilities.reads_pdfs();
+    assert!(reads_pdfs("openai", "gpt-6-luna") && !reads_pdfs("mistral", "mistral-large-4"));
     let haiku = forms("anthropic", "claude-haiku-4-5");
     assert!(haiku.efforts.is_empty() && !haiku.always_reasons && haiku.sampling && haiku.forced_tools);
 }
