@@ -89,7 +89,7 @@ def differences(ours, theirs):
     return found
 
 
-def abilities(entry):
+def abilities(name, entry):
     """What differs from the default of an unknown model, which has tools and nothing else. `supports_parallel_…` is
     left out: where litellm says false, the provider refuses the parameter, which the codecs send to say no."""
     can, forms = {}, {}
@@ -99,6 +99,10 @@ def abilities(entry):
     for member, theirs in (("reasoning", "reasoning"), ("structured_output", "response_schema"), ("vision", "vision")):
         if entry.get(f"supports_{theirs}"):
             can[member] = True
+    if entry.get("supports_vision") and not entry.get("supports_pdf_input"):
+        can["pdf"] = False
+    if entry["litellm_provider"] == "anthropic":
+        can["adaptive_thinking"] = bool(entry.get("supports_adaptive_thinking"))
     efforts = entry.get("reasoning_effort_levels") or efforts_by_flags(entry)
     if efforts:
         forms["efforts"] = [effort for effort in EFFORTS if effort in efforts]
@@ -106,6 +110,15 @@ def abilities(entry):
         forms["always_reasons"] = True
     if entry.get("supports_sampling_params") is False:
         forms["sampling"] = False
+    # "temperature" and its like: "only supported … with reasoning effort set to none"
+    # (https://developers.openai.com/api/docs/guides/latest-model).
+    if entry["litellm_provider"] == "openai" and entry.get("supports_reasoning"):
+        forms["sampling_effort"] = "none"
+    if entry.get("default_reasoning_effort"):
+        forms["default_effort"] = entry["default_reasoning_effort"]
+    # Levels came with Gemini 3 (https://ai.google.dev/gemini-api/docs/thinking).
+    if re.match(r"gemini-[12]\b", name):
+        forms["thinking_budgets"] = True
     if entry.get("supports_forced_tool_use") is False:
         forms["forced_tools"] = False
     return abilities_row(can, forms)
@@ -208,7 +221,7 @@ class Catalogue:
             row["ends"] = ends
         if ends and entry.get("successor_model"):
             row["successor"] = entry["successor_model"].split("/")[-1]
-        self.rows[provider, name] = row | abilities(entry) | {"prices": prices}
+        self.rows[provider, name] = row | abilities(name, entry) | {"prices": prices}
 
     def drop_dated(self):
         """A dated name says nothing of its own where its row is that of the name without the date."""

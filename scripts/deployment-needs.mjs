@@ -14,7 +14,13 @@ const MODEL_LISTS = [
 ];
 
 /** Providers with an address of their own, and the prefix of their variables (`KNOWN` in config/provider.rs). */
-const KNOWN = { openai: "OPENAI", "openai-responses": "OPENAI", anthropic: "ANTHROPIC", gemini: "GEMINI" };
+const KNOWN = {
+  openai: "OPENAI",
+  "openai-chat": "OPENAI",
+  "openai-responses": "OPENAI",
+  anthropic: "ANTHROPIC",
+  gemini: "GEMINI",
+};
 
 /** Providers without a key. */
 const KEYLESS = ["demo", "workers-ai"];

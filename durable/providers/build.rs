@@ -40,6 +40,9 @@ struct Forms {
     efforts: Vec<String>,
     always_reasons: bool,
     sampling: Option<bool>,
+    sampling_effort: Option<String>,
+    default_effort: Option<String>,
+    thinking_budgets: bool,
     forced_tools: Option<bool>,
 }
 
@@ -62,8 +65,10 @@ struct Capabilities {
     tools: bool,
     parallel_tool_calls: bool,
     reasoning: bool,
+    adaptive_thinking: Option<bool>,
     structured_output: bool,
     vision: bool,
+    pdf: Option<bool>,
     context_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
@@ -74,8 +79,10 @@ impl Default for Capabilities {
             tools: true,
             parallel_tool_calls: true,
             reasoning: false,
+            adaptive_thinking: None,
             structured_output: false,
             vision: false,
+            pdf: None,
             context_tokens: None,
             output_tokens: None,
         }
@@ -130,10 +137,15 @@ fn as_rust(row: &Row) -> Result<String, Box<dyn Error>> {
     let ends = ends.as_ref().map(day).transpose()?;
     let mut code = format!("    Row {{ provider: {provider:?}, model: {model:?}, ends: {ends:?}, ");
     write!(code, "successor: {successor:?}, capabilities: {capabilities:?}, ")?;
-    let Forms { efforts, always_reasons, sampling, forced_tools } = forms;
+    let Forms { efforts, always_reasons, sampling, forced_tools, .. } = forms;
+    let Forms { sampling_effort, default_effort, thinking_budgets, .. } = forms;
     let (sampling, forced_tools) = (sampling.unwrap_or(true), forced_tools.unwrap_or(true));
     write!(code, "forms: Forms {{ efforts: &{efforts:?}, always_reasons: {always_reasons}, ")?;
-    write!(code, "sampling: {sampling}, forced_tools: {forced_tools} }}, prices: &[")?;
+    write!(
+        code,
+        "sampling: {sampling}, sampling_effort: {sampling_effort:?}, default_effort: {default_effort:?}, "
+    )?;
+    write!(code, "thinking_budgets: {thinking_budgets}, forced_tools: {forced_tools} }}, prices: &[")?;
     for Dated { from, rates, tiers, service_tiers } in prices {
         let from = from.as_ref().map(day).transpose()?.unwrap_or(0);
         write!(code, "Dated {{ from: {from}, rates: {rates:?}, ")?;

@@ -18,11 +18,13 @@ pub fn of(configuration: &Configuration, today: Day) -> Vec<String> {
     let known =
         models.iter().filter_map(|(id, choice)| Some((id, choice, row(&choice.provider, &choice.model)?)));
     let warnings = known.flat_map(|(id, choice, row)| {
-        let refused = refused(&choice.options, row)
-            .map(|option| format!("{id} refuses the {option} that MODEL_OPTIONS sets."));
+        let refused = refuses_effort(&choice.options, row)
+            .then(|| format!("{id} refuses the reasoning_effort that MODEL_OPTIONS sets."));
         ending(row, today).map(|when| format!("{id} {when}")).into_iter().chain(refused)
     });
-    warnings.collect()
+    let without = configuration.without_temperature.iter();
+    let left_out = without.map(|id| format!("{id} takes no temperature here, so requests leave it out."));
+    warnings.chain(left_out).collect()
 }
 
 /// The end of a model that has ended or ends within a month.
@@ -33,14 +35,11 @@ fn ending(row: &Row, today: Day) -> Option<String> {
     Some(format!("{verb} on {}.{}", date(ends)?, successor.unwrap_or_default()))
 }
 
-/// An option that each request of this model would be refused for.
-fn refused(options: &ModelOptions, row: &Row) -> Option<&'static str> {
+/// Whether each request of this model would be refused for its effort.
+fn refuses_effort(options: &ModelOptions, row: &Row) -> bool {
     let efforts = row.forms.efforts;
     let is_unknown = |effort: &String| !efforts.is_empty() && !efforts.contains(&effort.as_str());
-    if options.temperature.is_some() && !row.forms.sampling {
-        return Some("temperature");
-    }
-    options.reasoning_effort.as_ref().is_some_and(is_unknown).then_some("reasoning_effort")
+    options.reasoning_effort.as_ref().is_some_and(is_unknown)
 }
 
 #[cfg(test)]
@@ -82,8 +81,12 @@ mod tests {
     fn an_option_that_a_model_refuses_is_a_warning() {
         let of = |model: &str, options: &str| warnings(&[("MODELS", model), ("MODEL_OPTIONS", options)], 0);
         let temperature = r#"{"*": {"temperature": 1}}"#;
-        let refusal = "anthropic:claude-opus-5-5 refuses the temperature that MODEL_OPTIONS sets.";
-        assert_eq!(of("anthropic:claude-opus-5-5", temperature), refusal);
+        for refusing in ["anthropic:claude-opus-5-5", "anthropic:claude-opus-9", "openai:gpt-6-luna"] {
+            let left_out = format!("{refusing} takes no temperature here, so requests leave it out.");
+            assert_eq!(of(refusing, temperature), left_out);
+        }
+        let with_effort = r#"{"*": {"temperature": 1, "reasoning_effort": "none"}}"#;
+        assert_eq!(of("openai:gpt-6-luna", with_effort), "", "OpenAI takes one without reasoning");
         assert_eq!(of("anthropic:claude-haiku-4-5", temperature), "");
         let effort = |word: &str| format!(r#"{{"*": {{"reasoning_effort": "{word}"}}}}"#);
         assert_eq!(of("openai:gpt-6.1-sol", &effort("low")), "");

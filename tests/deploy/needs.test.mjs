@@ -30,6 +30,7 @@ test("each provider, search service, MCP server, identity provider, gateway and 
     [{ LLM_BASE_URL: url, LLM_MODEL: "m" }, ["LLM_API_KEY?"]],
     [{ LLM_PROVIDER: "openai", LLM_API_KEY: "a variable" }, []],
     [{ LLM_PROVIDER: "openai-responses", OPENAI_API_KEY: "a variable" }, []],
+    [{ LLM_PROVIDER: "openai-chat", OPENAI_API_KEY: "a variable" }, []],
     [{ LLM_PROVIDER: "my-box", MY_BOX_BASE_URL: url }, ["LLM_API_KEY|MY_BOX_API_KEY?"]],
     [{ LLM_PROVIDER: "openai", AI_GATEWAY_URL: url }, ["LLM_API_KEY|OPENAI_API_KEY?", "AI_GATEWAY_TOKEN?"]],
     [{ AI_GATEWAY_URL: url, AI_GATEWAY_TOKEN: "a variable" }, []],
@@ -68,7 +69,7 @@ test("the providers and lists of models are those of the Worker", () => {
   for (const [, provider, prefix] of known.matchAll(/name: "([^"]+)",\s*variables: "([^"]+)"/g)) {
     assert.deepEqual(names({ MODELS: `${provider}:m` }), [`${prefix}_API_KEY`]);
   }
-  assert.equal([...known.matchAll(/name: "/g)].length, 4);
+  assert.equal([...known.matchAll(/name: "/g)].length, 5);
   const lists = readFileSync(join(SOURCE, "../config.rs"), "utf8").match(/"MODEL_[A-Z]+"/g);
   for (const list of new Set(lists.map((quoted) => quoted.slice(1, -1)))) {
     assert.deepEqual(names({ LLM_PROVIDER: "demo", [list]: "openai:m" }), ["OPENAI_API_KEY"], list);

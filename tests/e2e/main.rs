@@ -38,6 +38,7 @@ mod long_term_memory;
 mod mcp;
 mod mcp_server;
 mod memory;
+mod model_lines;
 mod models;
 mod oidc;
 mod on_hold;

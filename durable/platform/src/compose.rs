@@ -149,9 +149,10 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
         ..setting(frame, &limits, has_tools, draft)
     };
+    let subtask_chain = other(Role::Subagent);
     let spec = TurnSpec {
         format: FORMAT,
-        least_reader: least_reader(&setting),
+        least_reader: least_reader(&setting, &chain, subtask_chain.as_ref()),
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
@@ -163,7 +164,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
             .model
             .map_or(context.role.as_str(), |name| Configuration::profile(Some(name)))
             .to_owned(),
-        subtask_chain: other(Role::Subagent),
+        subtask_chain,
         chain,
         limits,
         tools,
@@ -332,7 +333,7 @@ fn parts_with(
     // The thread of a turn that runs can be read, or the turn fails by itself.
     let version: Rc<dyn Fn() -> usize> = Rc::new(move || store.version_of_newest().unwrap_or(1));
     let Thread { connections, clock, env, .. } = thread;
-    let model = crate::model::serving(&configuration, connections, clock, env, &version);
+    let model = crate::model::serving(&configuration, connections, clock, env, &version, thread_id);
     let resources = adapters::resources(thread, owner, thread_id, policy)?;
     let tools: Rc<dyn Tools> = Rc::new(Standard::new(&resources));
     #[cfg(feature = "faults")]

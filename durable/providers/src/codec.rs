@@ -1,5 +1,9 @@
 //! The interface of a codec: it turns a request into bytes, and bytes into [`ModelEvent`]s. No I/O.
 
+use std::rc::Rc;
+
+use sha2::{Digest, Sha256};
+
 use wire::http::HttpRequest;
 use wire::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use wire::redact::Secret;
@@ -139,6 +143,13 @@ pub(super) fn name_calls(ids: &mut [&mut String], first: usize) {
             }
         }
     }
+}
+
+/// The cache key of a conversation ([`ModelRequest::cache_key`]): a digest, so that a provider learns no id of ours.
+/// OpenAI takes up to 64 characters.
+pub fn cache_key(conversation: &str) -> Rc<str> {
+    let digest = Sha256::digest(format!("prompt cache of {conversation}"));
+    digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>().into()
 }
 
 /// The headers of a JSON request whose response is a stream.

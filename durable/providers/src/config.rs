@@ -43,6 +43,8 @@ pub struct Configuration {
     pub others: Vec<PricedModel>,
     /// The providers by name.
     pub providers: BTreeMap<String, Provider>,
+    /// The ids of the models whose requests leave out the temperature of `MODEL_OPTIONS`, because they refuse it.
+    pub without_temperature: BTreeSet<String>,
     pub patience: Patience,
     /// How long the demo model takes before each reply of a subtask, in milliseconds.
     pub demo_work_ms: u64,
@@ -176,6 +178,7 @@ struct Reader<'a> {
     /// The provider that `LLM_BASE_URL` and `LLM_API_KEY` belong to.
     simple: Option<String>,
     overrides: Overrides,
+    without_temperature: BTreeSet<String>,
     problems: Vec<String>,
 }
 
@@ -185,7 +188,7 @@ impl<'a> Reader<'a> {
         let simple = read("LLM_PROVIDER").or_else(|| any.then(|| "openai".to_string()));
         let mut problems = Vec::new();
         let overrides = Overrides::read(read, &mut problems);
-        Reader { read, today, simple, overrides, problems }
+        Reader { read, today, simple, overrides, without_temperature: BTreeSet::new(), problems }
     }
 
     fn configuration(mut self) -> Result<Configuration, Vec<String>> {
@@ -225,6 +228,7 @@ impl<'a> Reader<'a> {
                 guard,
                 others,
                 providers,
+                without_temperature: self.without_temperature,
                 patience,
                 demo_work_ms,
             }),
@@ -249,7 +253,7 @@ impl<'a> Reader<'a> {
                 Some(variable) => {
                     let what = format!("{variable} is set, but no model is named");
                     self.problems.push(format!(
-                        "MODEL_PRIMARY is missing: {what}. It lists models such as openai-responses:gpt-6-luna."
+                        "MODEL_PRIMARY is missing: {what}. It lists models such as openai:gpt-6-luna."
                     ));
                     return None;
                 }
@@ -310,13 +314,12 @@ impl<'a> Reader<'a> {
         let mut offers: Vec<PricedModel> = Vec::new();
         let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
         if items().next().is_none() {
-            self.problems.push(format!("{variable} names no model, such as openai-responses:gpt-6-luna."));
+            self.problems.push(format!("{variable} names no model, such as openai:gpt-6-luna."));
         }
         for item in items() {
             let Some((provider, model)) = item.split_once(':') else {
-                self.problems.push(format!(
-                    "{variable}: an item is not PROVIDER:MODEL, such as openai-responses:gpt-6-luna."
-                ));
+                self.problems
+                    .push(format!("{variable}: an item is not PROVIDER:MODEL, such as openai:gpt-6-luna."));
                 continue;
             };
             if self.name_problem(variable, variable, provider, model) {
@@ -354,11 +357,18 @@ impl<'a> Reader<'a> {
         !(named && model)
     }
 
-    fn offer(&self, provider: String, model: String) -> PricedModel {
+    fn offer(&mut self, provider: String, model: String) -> PricedModel {
         let is_simple = self.simple.as_ref() == Some(&provider);
         let on_makers_host = provider::is_makers_own(&provider, is_simple, self.read);
-        let capabilities = crate::catalogue::capabilities_of(&provider, &model, on_makers_host);
-        self.overrides.offer(ModelChoice { capabilities, ..ModelChoice::new(provider, model) }, self.today)
+        let known = crate::catalogue::known(&provider, &model, on_makers_host);
+        let wire = provider::wire_of(&provider, is_simple, self.read);
+        let wished = self.overrides.choice(ModelChoice { wire, ..ModelChoice::new(provider, model) }, known);
+        self.problems.extend(provider::tier_problem(&wished));
+        let (choice, is_without) = overrides::fitting(wished, known);
+        if is_without {
+            self.without_temperature.insert(choice.id());
+        }
+        self.overrides.priced(choice, self.today)
     }
 
     fn patience(&mut self) -> Patience {

@@ -65,7 +65,32 @@ impl Complaint {
 
     /// The error for a response with this status and complaint.
     pub fn refused(&self, status: u16) -> ModelError {
-        error(self.kind_of(status), &format!(" (HTTP {status})"))
+        let kind = self.kind_of(status);
+        match self.other_provider().filter(|_| kind == ModelErrorKind::BadRequest) {
+            None => error(kind, &format!(" (HTTP {status})")),
+            Some(provider) => {
+                let todo = format!("the operator should name the model as {provider}:MODEL");
+                error(kind, &format!(" (HTTP {status}), because it takes it over another API: {todo}"))
+            }
+        }
+    }
+
+    /// The name under which this service speaks the API that OpenAI asks for in place of the one of the request.
+    fn other_provider(&self) -> Option<&'static str> {
+        // "Function tools with reasoning_effort are not supported for M in /v1/chat/completions. To use function tools, use
+        // /v1/responses …", "… only supported in v1/responses and not in v1/chat/completions."
+        const RESPONSES: [&str; 2] = ["use /v1/responses", "only supported in v1/responses"];
+        const CHAT: [&str; 3] = [
+            "use /v1/chat/completions",
+            "only supported in v1/chat/completions",
+            "not supported with the responses api",
+        ];
+        let says = |phrases: &[&str]| phrases.iter().any(|phrase| self.message.contains(phrase));
+        match (says(&RESPONSES), says(&CHAT)) {
+            (true, _) => Some("openai-responses"),
+            (false, true) => Some("openai-chat"),
+            (false, false) => None,
+        }
     }
 
     /// The error for this complaint in the middle of a stream.

@@ -14,6 +14,7 @@ pub mod failure;
 pub mod gemini;
 mod json;
 mod members;
+pub mod openai;
 pub mod openai_chat;
 pub mod openai_responses;
 mod parts;
@@ -25,7 +26,7 @@ pub mod usage;
 pub mod workers_ai;
 mod written;
 
-pub use codec::{Codec, Decoder, MAX_REPLY_BYTES};
+pub use codec::{Codec, Decoder, MAX_REPLY_BYTES, cache_key};
 
 #[cfg(test)]
 mod testing;

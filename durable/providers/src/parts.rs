@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use wire::model::Capabilities;
 use wire::protocol::{Content, ContentPart, DataUrl, Medium};
 
 /// A part of a message on its way to a provider.
@@ -13,24 +14,26 @@ pub enum Piece<'a> {
 }
 
 /// The parts of a message. The codec sends a text file as text, because some APIs have no files and the others convert
-/// them to text. A model without vision gets a label in place of an image or a PDF, which an earlier model of the
+/// them to text. A model that does not read images, or PDFs, gets a label in their place, which an earlier model of the
 /// conversation may have seen. So does a part that is no data URL of a picture or a PDF: a provider would fetch an address
 /// from its own network, and rows of earlier releases may have one.
-pub fn pieces(content: &Content, vision: bool) -> Vec<Piece<'_>> {
+pub fn pieces<'a>(content: &'a Content, able: &Capabilities) -> Vec<Piece<'a>> {
     match content {
         Content::Text(text) => vec![Piece::Text(Cow::Borrowed(text))],
-        Content::Parts(parts) => parts.iter().map(|part| piece(part, vision)).collect(),
+        Content::Parts(parts) => parts.iter().map(|part| piece(part, able)).collect(),
     }
 }
 
-fn piece(part: &ContentPart, vision: bool) -> Piece<'_> {
+fn piece<'a>(part: &'a ContentPart, able: &Capabilities) -> Piece<'a> {
     let blind = || Piece::Text(format!("{} (you cannot see it)", part.words()).into());
     match part {
         ContentPart::Text { text } => Piece::Text(Cow::Borrowed(text)),
-        ContentPart::Image { data } if vision && data.medium() == Some(Medium::Image) => Piece::Image(data),
+        ContentPart::Image { data } if able.vision && data.medium() == Some(Medium::Image) => {
+            Piece::Image(data)
+        }
         ContentPart::File { name, data } => match (data.medium(), data.file_text()) {
             (_, Some(text)) => Piece::Text(format!("File {name}:\n\n{text}").into()),
-            (Some(Medium::Pdf), None) if vision => Piece::Pdf { name, data },
+            (Some(Medium::Pdf), None) if able.reads_pdfs() => Piece::Pdf { name, data },
             _ => blind(),
         },
         ContentPart::Image { .. } => blind(),

@@ -195,6 +195,7 @@ mod tests {
             tool_choice: ToolChoice::Auto,
             response_schema: None,
             max_output_tokens: None,
+            cache_key: None,
         }
     }
 

@@ -22,13 +22,9 @@ struct Unknown {
 
 thread_local!(static UNKNOWN: RefCell<Unknown> = RefCell::default());
 
-/// The tier by the provider's word. OpenAI calls one of them by two names.
-pub(crate) fn service_tier(word: &str) -> ServiceTier {
-    match word {
-        "flex" => ServiceTier::Flex,
-        "priority" | "fast" => ServiceTier::Priority,
-        _ => ServiceTier::Standard,
-    }
+/// The tier by the provider's word; the one that the request asked for where the provider does not tell.
+pub(crate) fn service_tier(word: &str, asked: ServiceTier) -> ServiceTier {
+    if word.is_empty() { asked } else { ServiceTier::of(word) }
 }
 
 /// The number of members that are more than zero and not `known`, also one level down (`outer.inner`). `*` at the end of

@@ -8,8 +8,10 @@ use serde_json::value::RawValue;
 
 use crate::protocol::Content;
 
+mod choice;
 mod error;
 
+pub use choice::{Capabilities, ModelChoice, ModelOptions};
 pub use error::{ModelError, ModelErrorKind};
 
 /// One call of a model.
@@ -28,6 +30,9 @@ pub struct ModelRequest {
     pub response_schema: Option<Rc<RawValueEq>>,
     /// The most tokens of the reply, if the turn limits them.
     pub max_output_tokens: Option<u64>,
+    /// The same for all requests of a conversation, so that a provider can serve them where its cache has their
+    /// beginning. It names nothing outside of the provider.
+    pub cache_key: Option<Rc<str>>,
 }
 
 impl ModelRequest {
@@ -41,6 +46,7 @@ impl ModelRequest {
             tool_choice: ToolChoice::Auto,
             response_schema: None,
             max_output_tokens: None,
+            cache_key: None,
         }
     }
 
@@ -62,99 +68,6 @@ pub enum ToolChoice {
     Required,
     /// The model sees the tools and must answer without a call.
     None,
-}
-
-/// A model with its abilities and options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ModelChoice {
-    /// The provider's name: `demo`, `openai` …
-    pub provider: String,
-    /// The provider's name of the model.
-    pub model: String,
-    pub capabilities: Capabilities,
-    /// Whether the model writes its calls into its text, because it has no other way to call tools
-    /// (`providers::text_calls`).
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub text_calls: bool,
-    #[serde(default)]
-    pub options: ModelOptions,
-}
-
-impl ModelChoice {
-    /// A model with the default capabilities.
-    pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
-        ModelChoice {
-            provider: provider.into(),
-            model: model.into(),
-            capabilities: Capabilities::default(),
-            text_calls: false,
-            options: ModelOptions::default(),
-        }
-    }
-
-    /// Whether the model can call tools at all.
-    pub fn calls(&self) -> bool {
-        self.capabilities.tools || self.text_calls
-    }
-
-    /// The name by which operators and clients know the model: `PROVIDER:MODEL`.
-    pub fn id(&self) -> String {
-        format!("{}:{}", self.provider, self.model)
-    }
-}
-
-/// The options that a deployment sets for a model in every call. The codec leaves out an absent option, and the
-/// provider uses its default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ModelOptions {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// The provider's word for it: `low`, `medium`, `high` … Each provider has its own words and adds new ones.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reasoning_effort: Option<String>,
-    /// The most tokens of a reply, reasoning included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_output_tokens: Option<u64>,
-}
-
-/// The abilities of a model. `providers/src/catalogue` has those of known models.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(default)]
-pub struct Capabilities {
-    /// Without it the toolbelt is empty and a level is one text reply (N-170).
-    pub tools: bool,
-    /// Whether the model may emit several calls at once. The loop works either way (N-168, N-169).
-    pub parallel_tool_calls: bool,
-    /// Whether the model reasons before it answers. Such models need other request parameters.
-    pub reasoning: bool,
-    /// Whether the provider enforces a schema on its text.
-    pub structured_output: bool,
-    /// Whether it reads images and PDFs.
-    pub vision: bool,
-    /// The most tokens of a request; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_tokens: Option<u64>,
-    /// The most tokens of a reply, reasoning included; absent if unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub output_tokens: Option<u64>,
-}
-
-impl Default for Capabilities {
-    /// The defaults of an unknown model: tools, which nearly all models have, and no option that a server might refuse.
-    fn default() -> Self {
-        Capabilities {
-            tools: true,
-            parallel_tool_calls: true,
-            reasoning: false,
-            structured_output: false,
-            vision: false,
-            context_tokens: None,
-            output_tokens: None,
-        }
-    }
 }
 
 /// A tool as a model sees it.
@@ -335,6 +248,15 @@ pub enum ServiceTier {
 }
 
 impl ServiceTier {
+    /// The tier by a provider's word. OpenAI calls one of them by two names.
+    pub fn of(word: &str) -> Self {
+        match word {
+            "flex" => ServiceTier::Flex,
+            "priority" | "fast" => ServiceTier::Priority,
+            _ => ServiceTier::Standard,
+        }
+    }
+
     fn is_standard(&self) -> bool {
         *self == ServiceTier::Standard
     }

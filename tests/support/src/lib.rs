@@ -8,6 +8,7 @@
 pub mod canary;
 pub mod case;
 pub mod client;
+pub mod documents;
 pub mod fake_llm;
 pub mod fake_mcp;
 pub mod http;

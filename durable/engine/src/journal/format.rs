@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Entry, Fact, Setting};
+use crate::profiles::Chain;
 
 /// The format that this code writes. 1: each replay built child levels from the code. 2: the journal holds
 /// the specification of each child level (`opened`, `toolset`).
@@ -32,11 +33,21 @@ const WITH_SESSION: u32 = 4;
 /// chooses, and lets them quit.
 const WITH_GUARDS: u32 = 5;
 
-/// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_GUARDS;
+/// The same of a turn with a model that is called over a wire of its own: older code would call it over another one,
+/// which may refuse its tools.
+const WITH_WIRE: u32 = 6;
 
-/// The oldest format whose readers may go on with a turn of this setting.
-pub fn least_reader(setting: &Setting) -> u32 {
+/// The newest format that this code can go on with.
+pub(crate) const NEWEST_READ: u32 = WITH_WIRE;
+
+/// The oldest format whose readers may go on with a turn of this setting and these models.
+pub fn least_reader(setting: &Setting, chain: &Chain, subtask_chain: Option<&Chain>) -> u32 {
+    let mut chains = setting.chains().chain([chain]).chain(subtask_chain);
+    let has_wire = chains.any(|chain| chain.iter().any(|offer| offer.choice.wire.is_some()));
+    of_setting(setting).max(if has_wire { WITH_WIRE } else { LEAST_READER })
+}
+
+fn of_setting(setting: &Setting) -> u32 {
     let is_plain = setting.hooks.is_empty() && !setting.agent_hooks && setting.agents.is_none();
     match (setting.guards.is_some(), setting.session.is_some(), is_plain) {
         (true, ..) => WITH_GUARDS,

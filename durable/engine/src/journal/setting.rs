@@ -92,6 +92,15 @@ pub struct Summaries {
     pub models: Option<Chain>,
 }
 
+impl Setting {
+    /// The models of the turn beside its own and those of subtasks.
+    pub fn chains(&self) -> impl Iterator<Item = &Chain> {
+        let of_guards = self.guards.iter().filter_map(|guards| guards.models.as_ref());
+        let of_summaries = self.summaries.iter().filter_map(|summaries| summaries.models.as_ref());
+        self.reviewers.iter().chain(self.routed.values()).chain(of_guards).chain(of_summaries)
+    }
+}
+
 impl Default for Setting {
     fn default() -> Self {
         Setting {

@@ -59,6 +59,12 @@ pub struct PricedModel {
 }
 
 impl PricedModel {
+    /// The highest price of a call: a provider serves it in the service tier that it asks for, or in the standard one.
+    fn highest(&self) -> Option<Price> {
+        let price = self.price.as_ref()?;
+        Some(price.times(price.factor(self.choice.options.asked_tier()).max(1.0)))
+    }
+
     /// The cost of a call with this usage, in US dollars; none where the price is unknown. A call that used nothing
     /// costs nothing, even then.
     pub fn cost_usd(&self, usage: Usage) -> Option<f64> {
@@ -107,7 +113,8 @@ impl Chain {
     /// The highest price of any of its models for each length of a prompt and each kind of token, assuming that all
     /// input may be written to a cache. None where no price is known.
     pub fn dearest(&self) -> Option<Price> {
-        price::dearest(self.iter().filter_map(|offer| offer.price.as_ref()))
+        let highest: Vec<Price> = self.iter().filter_map(PricedModel::highest).collect();
+        price::dearest(highest.iter())
     }
 }
 
@@ -121,6 +128,7 @@ impl fmt::Display for Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::profiles::ServiceTiers;
     use wire::model::Capabilities;
 
     fn offer(model: &str, price: Option<Price>) -> PricedModel {
@@ -139,6 +147,15 @@ mod tests {
         assert_eq!(chain.dearest(), price(3.0, 0.5, 8.0));
         assert_eq!(Chain::of(offer("b", None)).dearest(), None);
         assert_eq!(chain.to_string(), "p:a, p:b, p:c");
+        // Issue 43: one that asks for a dearer service tier costs at most that much, and for a cheaper one the standard
+        // price, in which the provider may serve it.
+        for (tier, most) in [("priority", price(6.0, 1.0, 16.0)), ("flex", price(3.0, 0.5, 8.0))] {
+            let mut first = offer("a", price(3.0, 0.5, 8.0));
+            Rc::make_mut(&mut first.choice).options.service_tier = Some(tier.to_owned());
+            let service_tiers = ServiceTiers { flex: Some(0.5), priority: Some(2.0) };
+            first.price.iter_mut().for_each(|price| price.service_tiers = service_tiers);
+            assert_eq!(Chain::of(first).dearest(), most, "{tier}");
+        }
         assert_eq!((&*chain.at(2).choice.model, &*chain.at(3).choice.model), ("c", "a"));
     }
 }

@@ -62,12 +62,24 @@ impl Price {
 
     /// The cost of this usage, in US dollars.
     pub fn cost_usd(&self, usage: Usage) -> f64 {
-        let factor = match usage.service_tier {
+        self.rates_of(usage.input_tokens).cost_usd(usage) * self.factor(usage.service_tier)
+    }
+
+    /// The factor of a service tier.
+    pub fn factor(&self, tier: ServiceTier) -> f64 {
+        let factor = match tier {
             ServiceTier::Standard => None,
             ServiceTier::Flex => self.service_tiers.flex,
             ServiceTier::Priority => self.service_tiers.priority,
         };
-        self.rates_of(usage.input_tokens).cost_usd(usage) * factor.unwrap_or(1.0)
+        factor.unwrap_or(1.0)
+    }
+
+    /// The price of everything times this factor.
+    pub fn times(&self, factor: f64) -> Price {
+        let tier = |tier: &Tier| Tier { rates: tier.rates.times(factor), ..*tier };
+        let tiers = self.tiers.iter().map(tier).collect();
+        Price { rates: self.rates.times(factor), tiers, service_tiers: self.service_tiers }
     }
 
     /// The rates of a request with a prompt of this length.
@@ -89,6 +101,18 @@ impl Rates {
             (usage.output_tokens, self.output),
         ];
         each.into_iter().map(|(tokens, rate)| tokens as f64 * rate).sum::<f64>() / 1_000_000.0
+    }
+
+    fn times(self, factor: f64) -> Self {
+        let Rates { input, cached, cache_write, cache_write_1h, output } = self;
+        let [cache_write, cache_write_1h] = [cache_write, cache_write_1h].map(|rate| Some(rate? * factor));
+        Rates {
+            input: input * factor,
+            cached: cached * factor,
+            cache_write,
+            cache_write_1h,
+            output: output * factor,
+        }
     }
 
     fn of_cache_write(&self) -> f64 {

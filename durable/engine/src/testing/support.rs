@@ -222,7 +222,7 @@ impl Case {
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,
-            least_reader: least_reader(&self.setting),
+            least_reader: least_reader(&self.setting, &chain, self.subtask_chain.as_ref()),
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),

@@ -193,6 +193,7 @@ impl Level {
             tool_choice: self.tool_choice,
             response_schema: None,
             max_output_tokens: self.limits.bounds_output().then_some(self.limits.output_tokens),
+            cache_key: None,
         }
     }
 

@@ -243,7 +243,7 @@ fn tool_name(name: &str) -> &str {
 fn provider_name(ours: &str) -> &str {
     match ours {
         "gemini" => "gcp.gemini",
-        "openai-responses" => "openai",
+        "openai-chat" | "openai-responses" => "openai",
         ours => ours,
     }
 }

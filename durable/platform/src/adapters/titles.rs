@@ -139,7 +139,7 @@ impl Thread {
         // The demo model is told the version of an answer; the call belongs to no turn.
         let version: Rc<dyn Fn() -> usize> = Rc::new(|| 1);
         let Thread { connections, clock, env, .. } = self;
-        let model = crate::model::serving(&configuration, connections, clock, env, &version);
+        let model = crate::model::serving(&configuration, connections, clock, env, &version, "titles");
         Ok(Some(House { model, clock: Rc::clone(clock), chain, profile: role.as_str(), limits }))
     }
 }

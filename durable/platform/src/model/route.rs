@@ -68,12 +68,14 @@ pub struct RoutedModel {
 struct Route {
     endpoints: BTreeMap<String, Rc<dyn Endpoint>>,
     ports: RoutePorts,
+    /// See [`ModelRequest::cache_key`].
+    cache_key: Rc<str>,
 }
 
 impl RoutedModel {
     /// The providers by their names.
-    pub fn new(endpoints: BTreeMap<String, Rc<dyn Endpoint>>, ports: RoutePorts) -> Self {
-        RoutedModel { route: Rc::new(Route { endpoints, ports }) }
+    pub fn new(endpoints: BTreeMap<String, Rc<dyn Endpoint>>, ports: RoutePorts, cache_key: Rc<str>) -> Self {
+        RoutedModel { route: Rc::new(Route { endpoints, ports, cache_key }) }
     }
 }
 
@@ -87,8 +89,8 @@ impl Model for RoutedModel {
         let route = Rc::clone(&self.route);
         let places = route.order(chain);
         let asking = Asking {
+            request: ModelRequest { cache_key: Some(Rc::clone(&route.cache_key)), ..request.clone() },
             route,
-            request: request.clone(),
             chain: chain.clone(),
             until_ms,
             places,

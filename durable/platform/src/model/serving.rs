@@ -13,6 +13,7 @@ use crate::fetch::Fetch;
 use bindings::env::{AI, binding};
 use engine::ports::{Clock, Model};
 use providers::breaker::Breaker;
+use providers::cache_key;
 use providers::config::{Api, Configuration, Provider};
 use providers::permits::{FETCHES, Permits};
 use wire::http::Http;
@@ -30,13 +31,15 @@ impl Default for Connections {
     }
 }
 
-/// The models that are configured. `version` is for the one that has no randomness.
+/// The models that are configured. `version` is for the one that has no randomness. The calls of one `conversation` begin
+/// alike.
 pub fn serving(
     configuration: &Configuration,
     connections: &Connections,
     clock: &Rc<dyn Clock>,
     env: &Env,
     version: &Version,
+    conversation: &str,
 ) -> Rc<dyn Model> {
     let warn: Rc<dyn Fn(&str)> = Rc::new(|line| worker::console_warn!("{line}"));
     let endpoint = |provider: &Provider| -> Rc<dyn Endpoint> {
@@ -66,5 +69,5 @@ pub fn serving(
         warn: Rc::clone(&warn),
         breaker: connections.breaker.clone(),
     };
-    Rc::new(RoutedModel::new(endpoints, ports))
+    Rc::new(RoutedModel::new(endpoints, ports, cache_key(conversation)))
 }

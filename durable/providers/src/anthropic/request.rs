@@ -24,6 +24,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let effort = choice.options.reasoning_effort.as_deref();
     let schema = request.response_schema.as_deref().filter(|_| choice.capabilities.structured_output);
+    let (thinks, adapts) = (thinks(choice), choice.capabilities.adaptive_thinking);
     let output = OutputConfig { effort, format: schema.map(|schema| Format { kind: "json_schema", schema }) };
     let system = System { kind: "text", text: &request.system, cache_control: CacheControl::EPHEMERAL };
     let body = Body {
@@ -33,13 +34,24 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
         messages: turns(request),
         tools: request.tools.iter().map(Tool::of).collect(),
         tool_choice: tool_choice(request),
-        // Models since Claude 4.6 adapt their thinking to the effort, and show it only on request.
-        thinking: effort.map(|_| Thinking { kind: "adaptive", display: "summarized" }),
+        thinking: thinks.then_some(Thinking { kind: "adaptive", display: "summarized" }),
         output_config: (output.effort.is_some() || output.format.is_some()).then_some(output),
-        temperature: choice.options.temperature,
+        temperature: choice.options.temperature.filter(|_| !(thinks && adapts == Some(true))),
+        service_tier: choice.options.service_tier.as_deref(),
         stream: true,
     };
     serde_json::to_vec(&body).map_err(unwritable)
+}
+
+/// Whether the request asks for thinking. Models since Claude 4.6 adapt it to the request and to the effort, and show it
+/// only on request: what they say between two calls would come empty. Beside thinking the API takes no temperature, so a
+/// temperature without an effort asks for none.
+fn thinks(choice: &ModelChoice) -> bool {
+    let has_effort = choice.options.reasoning_effort.is_some();
+    match choice.capabilities.adaptive_thinking {
+        Some(adapts) => adapts && (has_effort || choice.options.temperature.is_none()),
+        None => has_effort,
+    }
 }
 
 /// The codec does not force a call, because the API refuses that for thinking models, and the newest models always
@@ -72,6 +84,8 @@ struct Body<'a> {
     output_config: Option<OutputConfig<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
     stream: bool,
 }
 
@@ -240,7 +254,7 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
     let source =
         |data: &'a DataUrl| Source { kind: "base64", media_type: data.media_type(), data: data.base64() };
     match message {
-        Message::User { content } => pieces(content, choice.capabilities.vision)
+        Message::User { content } => pieces(content, &choice.capabilities)
             .into_iter()
             .filter_map(|piece| match piece {
                 // Anthropic refuses an empty text.

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::{
     all_parts, assistant, body as sent, choice, definition, raw_json, request, tool, user, with_choice,
 };
-use wire::model::{Message, RawMessage, ToolChoice};
+use wire::model::{Message, ModelChoice, RawMessage, ToolChoice};
 
 fn body(request: &ModelRequest) -> Value {
     sent(&Anthropic::new("https://x.test", None), request)
@@ -139,6 +139,36 @@ fn options_of_the_deployment_and_the_turn_are_sent() {
     }
     let one = with_choice(request, |choice| choice.capabilities.parallel_tool_calls = false);
     assert_eq!(body(&one)["tool_choice"], json!({"type": "auto", "disable_parallel_tool_use": true}));
+}
+
+// Issue 43: thinking is shown, without an effort and without what a model refuses beside it.
+#[test]
+fn models_that_adapt_their_thinking_are_asked_to_show_it() {
+    let sent = |adapts, effort: Option<&str>, temperature| {
+        let request = with_choice(request(vec![user("x")]), |choice| {
+            choice.capabilities.adaptive_thinking = adapts;
+            choice.options.reasoning_effort = effort.map(str::to_owned);
+            choice.options.temperature = temperature;
+        });
+        let sent = body(&request);
+        (!sent["thinking"].is_null(), sent["output_config"]["effort"].clone(), sent["temperature"].clone())
+    };
+    let (low, half) = (Some("low"), Some(0.5));
+    assert_eq!(sent(Some(true), None, None), (true, json!(null), json!(null)));
+    assert_eq!(sent(Some(true), low, None), (true, json!("low"), json!(null)));
+    assert_eq!(sent(Some(true), None, half), (false, json!(null), json!(0.5)));
+    assert_eq!(sent(Some(true), low, half), (true, json!("low"), json!(null)));
+    assert_eq!(sent(Some(false), low, half), (false, json!("low"), json!(0.5)), "Claude Opus 4.5");
+    assert_eq!(sent(None, None, half), (false, json!(null), json!(0.5)), "the journals of older code");
+    assert_eq!(sent(None, low, half), (true, json!("low"), json!(0.5)));
+}
+
+// Issue 43
+#[test]
+fn a_service_tier_is_sent() {
+    let tier = |choice: &mut ModelChoice| choice.options.service_tier = Some("standard_only".into());
+    let sent = body(&with_choice(request(vec![user("x")]), tier));
+    assert_eq!(sent["service_tier"], "standard_only");
 }
 
 #[test]

@@ -39,6 +39,12 @@ pub struct Forms {
     pub always_reasons: bool,
     /// Whether it takes `temperature` and its like.
     pub sampling: bool,
+    /// The only effort with which it takes them; none where any will do.
+    pub sampling_effort: Option<&'static str>,
+    /// Its effort where a request names none, if that is known.
+    pub default_effort: Option<&'static str>,
+    /// Whether its effort is a number of tokens.
+    pub thinking_budgets: bool,
     /// Whether a request may force it to call a tool.
     pub forced_tools: bool,
 }
@@ -58,6 +64,24 @@ impl Row {
         let dated = self.prices.iter().rfind(|dated| dated.from <= today)?;
         let Dated { rates, tiers, service_tiers, .. } = *dated;
         Some(Price { rates, tiers: tiers.to_vec(), service_tiers })
+    }
+}
+
+/// The tokens of thought for the words of an effort (<https://ai.google.dev/gemini-api/docs/openai>, "Thinking").
+const BUDGETS: [(&str, &str); 5] =
+    [("none", "0"), ("minimal", "1024"), ("low", "1024"), ("medium", "8192"), ("high", "24576")];
+
+impl Forms {
+    /// Whether a request with this effort may set `temperature` and its like.
+    pub fn takes_sampling(&self, effort: Option<&str>) -> bool {
+        let effort = effort.or(self.default_effort);
+        self.sampling && self.sampling_effort.is_none_or(|only| effort == Some(only))
+    }
+
+    /// An effort in the form that the model takes.
+    pub fn effort(&self, effort: String) -> String {
+        let budget = BUDGETS.iter().find(|(word, _)| self.thinking_budgets && *word == effort);
+        budget.map_or(effort, |(_, tokens)| (*tokens).to_owned())
     }
 }
 
@@ -86,15 +110,14 @@ pub fn offer(choice: ModelChoice, today: Day) -> PricedModel {
     PricedModel { price, choice: Rc::new(choice) }
 }
 
-/// The abilities of a model, or the default for an unknown one.
-pub fn capabilities_of(provider: &str, model: &str, on_makers_host: bool) -> Capabilities {
-    let row = row(provider, model).or_else(|| newest(provider).filter(|_| on_makers_host));
-    row.map(|row| row.capabilities).unwrap_or_default()
+/// The row of a model, or that of the newest family; none for an unknown one.
+pub fn known(provider: &str, model: &str, on_makers_host: bool) -> Option<&'static Row> {
+    row(provider, model).or_else(|| newest(provider).filter(|_| on_makers_host))
 }
 
-/// The maker of a provider's models. OpenAI has two provider names, one for each API.
+/// The maker of a provider's models. OpenAI has three provider names: each API has one of its own.
 fn maker(provider: &str) -> &str {
-    if provider == "openai-responses" { "openai" } else { provider }
+    if matches!(provider, "openai-chat" | "openai-responses") { "openai" } else { provider }
 }
 
 /// The name before a date: `gpt-6-sol` of `gpt-6-sol-2026-10-01`, `claude-opus-5` of `claude-opus-5-20260401`.

@@ -151,7 +151,10 @@ fn each_maker_with_a_known_host_has_a_newest_family() {
 // Issue 43
 #[test]
 fn abilities_are_those_of_the_model_or_of_the_newest_family_or_the_default() {
-    let of = |provider, model| capabilities_of(provider, model, false);
+    let at = |provider, model, on_makers_host| {
+        known(provider, model, on_makers_host).map(|row| row.capabilities).unwrap_or_default()
+    };
+    let of = |provider, model| at(provider, model, false);
     let luna = of("openai", "gpt-6-luna");
     assert!(luna.reasoning && luna.structured_output && luna.vision && luna.tools);
     assert_eq!((luna.context_tokens, luna.output_tokens), (Some(922_000), Some(128_000)));
@@ -162,10 +165,10 @@ fn abilities_are_those_of_the_model_or_of_the_newest_family_or_the_default() {
     for (provider, model) in [("groq", "gpt-6-luna"), ("openai", "gpt-9"), ("openai", "demo"), ("box", "m")] {
         assert_eq!(of(provider, model), Capabilities::default(), "{provider}:{model}");
     }
-    let of_newest = capabilities_of("anthropic", "claude-opus-9", true);
+    let of_newest = at("anthropic", "claude-opus-9", true);
     assert!(of_newest.reasoning && of_newest.structured_output && of_newest.vision);
     assert_eq!(of_newest, newest("anthropic").unwrap().capabilities);
-    assert_eq!(capabilities_of("box", "m", true), Capabilities::default());
+    assert_eq!(at("box", "m", true), Capabilities::default());
 }
 
 // Issue 43
@@ -176,6 +179,17 @@ fn the_forms_of_a_model_are_known() {
     assert!(!forms("openai", "gpt-6-astra").efforts.contains(&"none"), "it takes tools over Responses alone");
     let opus = forms("anthropic", "claude-opus-5-5");
     assert!(opus.always_reasons && !opus.sampling && !opus.forced_tools);
+    assert_eq!(forms("openai", "gpt-6-luna").sampling_effort, Some("none"));
+    assert_eq!(forms("openai-chat", "gpt-5.4").default_effort, Some("none"));
+    assert_eq!(forms("openai", "gpt-4.1").sampling_effort, None);
+    assert!(forms("gemini", "gemini-2.5-flash-lite").thinking_budgets);
+    assert!(!forms("gemini", "gemini-3.8-flash").thinking_budgets);
+    let adapts = |model| row("anthropic", model).unwrap().capabilities.adaptive_thinking;
+    let models = ["claude-opus-4-5", "claude-haiku-4-5", "claude-sonnet-4-6", "claude-haiku-5-5"];
+    assert_eq!(models.map(adapts), [Some(false), Some(false), Some(true), Some(true)]);
+    assert_eq!(newest("anthropic").unwrap().capabilities.adaptive_thinking, Some(true));
+    let reads_pdfs = |provider, model| row(provider, model).unwrap().capabilities.reads_pdfs();
+    assert!(reads_pdfs("openai", "gpt-6-luna") && !reads_pdfs("mistral", "mistral-large-4"));
     let haiku = forms("anthropic", "claude-haiku-4-5");
     assert!(haiku.efforts.is_empty() && !haiku.always_reasons && haiku.sampling && haiku.forced_tools);
 }

@@ -7,9 +7,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use engine::profiles::{Price, PricedModel, Rates, ServiceTiers, Tier};
-use wire::model::{Capabilities, ModelChoice, ModelOptions};
+use wire::model::{Capabilities, ModelChoice, ModelOptions, ServiceTier};
 use wire::redact::json_problem;
 use wire::time::Day;
+
+use crate::catalogue::Row;
 
 /// Temperatures that a provider takes; Anthropic takes up to 1.
 const TEMPERATURES: std::ops::RangeInclusive<f64> = 0.0..=2.0;
@@ -39,8 +41,10 @@ struct Abilities {
     tools: Option<bool>,
     parallel_tool_calls: Option<bool>,
     reasoning: Option<bool>,
+    adaptive_thinking: Option<bool>,
     structured_output: Option<bool>,
     vision: Option<bool>,
+    pdf: Option<bool>,
     context_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
@@ -52,6 +56,7 @@ struct Wishes {
     temperature: Option<f64>,
     reasoning_effort: Option<String>,
     max_output_tokens: Option<u64>,
+    service_tier: Option<String>,
 }
 
 /// A [`Price`]. Cached input costs as much as other input by default.
@@ -92,7 +97,7 @@ struct OwnServiceTiers {
 impl Overrides {
     /// Reads the variables and adds problems to `problems`.
     pub fn read(read: &dyn Fn(&str) -> Option<String>, problems: &mut Vec<String>) -> Self {
-        let capabilities = r#"{"openai-responses:gpt-6-luna": {"vision": false}}"#;
+        let capabilities = r#"{"openai:gpt-6-luna": {"vision": false}}"#;
         let options = r#"{"openai:*": {"reasoning_effort": "low"}}"#;
         let prices = r#"{"my-box:qwen3:8b": {"input": 0.1, "output": 0.4}}"#;
         let overrides = Overrides {
@@ -105,10 +110,10 @@ impl Overrides {
         overrides
     }
 
-    /// A model as this deployment offers it.
-    pub fn offer(&self, mut choice: ModelChoice, today: Day) -> PricedModel {
-        let id = choice.id();
-        if let Some(abilities) = self.capabilities.get(&id) {
+    /// A model with its abilities and all options that the deployment wishes for it.
+    pub fn choice(&self, mut choice: ModelChoice, known: Option<&Row>) -> ModelChoice {
+        choice.capabilities = known.map(|row| row.capabilities).unwrap_or_default();
+        if let Some(abilities) = self.capabilities.get(&choice.id()) {
             choice.capabilities = abilities.over(choice.capabilities);
         }
         // The most specific setting wins.
@@ -117,9 +122,18 @@ impl Overrides {
                 choice.options = wishes.over(choice.options);
             }
         }
-        let price = self.prices.get(&id).map(OwnPrice::price);
+        choice
+    }
+
+    /// A model with its price, the deployment's own before the listed one. None where the price of the service tier is
+    /// unknown that its requests ask for, and may be higher.
+    pub fn priced(&self, choice: ModelChoice, today: Day) -> PricedModel {
+        let own = self.prices.get(&choice.id()).map(OwnPrice::price);
+        let is_priority = choice.options.asked_tier() == ServiceTier::Priority;
         let listed = crate::catalogue::offer(choice, today);
-        PricedModel { price: price.or(listed.price), ..listed }
+        let price = own.or(listed.price);
+        let price = price.filter(|price| !is_priority || price.service_tiers.priority.is_some());
+        PricedModel { price, ..listed }
     }
 
     /// Reports settings of models that the deployment does not offer.
@@ -139,6 +153,18 @@ impl Overrides {
         ]
         .concat()
     }
+}
+
+/// A model with the options that it takes, and whether a temperature was left out that it refuses.
+pub(super) fn fitting(mut choice: ModelChoice, known: Option<&Row>) -> (ModelChoice, bool) {
+    let Some(forms) = known.map(|row| &row.forms) else { return (choice, false) };
+    let ModelOptions { temperature, reasoning_effort, .. } = &mut choice.options;
+    let is_refused = temperature.is_some() && !forms.takes_sampling(reasoning_effort.as_deref());
+    if is_refused {
+        *temperature = None;
+    }
+    *reasoning_effort = reasoning_effort.take().map(|effort| forms.effort(effort));
+    (choice, is_refused)
 }
 
 /// The keys that apply to a model, the least specific first.
@@ -165,8 +191,11 @@ impl Abilities {
             tools: self.tools.unwrap_or(known.tools),
             parallel_tool_calls: self.parallel_tool_calls.unwrap_or(known.parallel_tool_calls),
             reasoning: self.reasoning.unwrap_or(known.reasoning),
+            adaptive_thinking: self.adaptive_thinking.or(known.adaptive_thinking),
             structured_output: self.structured_output.unwrap_or(known.structured_output),
             vision: self.vision.unwrap_or(known.vision),
+            // Who says that a model reads pictures, or none, says it of PDFs too.
+            pdf: self.pdf.or(known.pdf.filter(|_| self.vision.is_none())),
             context_tokens: self.context_tokens.or(known.context_tokens),
             output_tokens: self.output_tokens.or(known.output_tokens),
         }
@@ -179,6 +208,7 @@ impl Wishes {
             temperature: self.temperature.or(known.temperature),
             reasoning_effort: self.reasoning_effort.clone().or(known.reasoning_effort),
             max_output_tokens: self.max_output_tokens.or(known.max_output_tokens),
+            service_tier: self.service_tier.clone().or(known.service_tier),
         }
     }
 

@@ -1,13 +1,16 @@
-//! Providers: the name of each decides its API, its address and its key.
+//! Providers: the name of each decides its API, its address and its key. `openai` speaks two APIs: Responses at OpenAI and
+//! Azure, whose newest models call tools there alone, and Chat Completions at each other server.
 
 use std::rc::Rc;
 
 use crate::Codec;
 use crate::anthropic::Anthropic;
 use crate::gemini::Gemini;
+use crate::openai::{self, OpenAi};
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
 use crate::workers_ai::WorkersAi;
+use wire::model::ModelChoice;
 use wire::redact::Secret;
 
 /// A provider.
@@ -23,6 +26,8 @@ pub struct Provider {
 pub enum Api {
     /// The embedded demo model.
     Demo,
+    /// OpenAI, or a server that speaks one of its APIs. The model of a turn says which one.
+    OpenAi(OpenAi),
     /// A server that speaks Chat Completions.
     OpenAiChat(OpenAiChat),
     /// OpenAI's Responses.
@@ -40,6 +45,7 @@ impl Api {
     pub fn codec(&self) -> Option<Rc<dyn Codec>> {
         match self {
             Api::Demo => None,
+            Api::OpenAi(codec) => Some(Rc::new(codec.clone())),
             Api::OpenAiChat(codec) => Some(Rc::new(codec.clone())),
             Api::OpenAiResponses(codec) => Some(Rc::new(codec.clone())),
             Api::Anthropic(codec) => Some(Rc::new(codec.clone())),
@@ -57,40 +63,117 @@ struct Known {
     base_url: &'static str,
     /// Its path behind an AI Gateway.
     gateway: &'static str,
-    api: fn(&str, Option<Secret>) -> Api,
+    api: fn(&Address, Option<Secret>) -> Api,
+}
+
+/// The address of a provider.
+struct Address {
+    base_url: String,
+    /// Whether it is OpenAI's ([`is_openais`]).
+    is_openais: bool,
 }
 
 /// The base URL of OpenAI, as its own clients define it.
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
-const KNOWN: [Known; 4] = [
-    Known { name: "openai", variables: "OPENAI", base_url: OPENAI_BASE_URL, gateway: "/openai", api: chat },
+const KNOWN: [Known; 5] = [
+    Known {
+        name: "openai",
+        variables: "OPENAI",
+        base_url: OPENAI_BASE_URL,
+        gateway: "/openai",
+        api: |at, key| Api::OpenAi(OpenAi { chat: chat(at, key.clone()), responses: responses(at, key) }),
+    },
+    Known {
+        name: "openai-chat",
+        variables: "OPENAI",
+        base_url: OPENAI_BASE_URL,
+        gateway: "/openai",
+        api: |at, key| Api::OpenAiChat(chat(at, key)),
+    },
     Known {
         name: "openai-responses",
         variables: "OPENAI",
         base_url: OPENAI_BASE_URL,
         gateway: "/openai",
-        api: |url, key| Api::OpenAiResponses(OpenAiResponses::new(url, key)),
+        api: |at, key| Api::OpenAiResponses(responses(at, key)),
     },
     Known {
         name: "anthropic",
         variables: "ANTHROPIC",
         base_url: "https://api.anthropic.com",
         gateway: "/anthropic",
-        api: |url, key| Api::Anthropic(Anthropic::new(url, key)),
+        api: |at, key| Api::Anthropic(Anthropic::new(&at.base_url, key)),
     },
     Known {
         name: "gemini",
         variables: "GEMINI",
         base_url: "https://generativelanguage.googleapis.com",
         gateway: "/google-ai-studio",
-        api: |url, key| Api::Gemini(Gemini::new(url, key)),
+        api: |at, key| Api::Gemini(Gemini::new(&at.base_url, key)),
     },
 ];
 
-/// The API of all other providers.
-fn chat(url: &str, key: Option<Secret>) -> Api {
-    Api::OpenAiChat(OpenAiChat::new(url, key))
+fn chat(at: &Address, key: Option<Secret>) -> OpenAiChat {
+    let codec = OpenAiChat::new(&at.base_url, key);
+    if at.is_openais { codec.of_openai() } else { codec }
+}
+
+fn responses(at: &Address, key: Option<Secret>) -> OpenAiResponses {
+    let codec = OpenAiResponses::new(&at.base_url, key);
+    if at.is_openais { codec.of_openai() } else { codec }
+}
+
+/// The hosts of Azure. Each resource has names of its own in them
+/// (<https://learn.microsoft.com/azure/foundry/openai/api-version-lifecycle>).
+const AZURE: [&str; 4] =
+    [".openai.azure.com", ".services.ai.azure.com", ".cognitiveservices.azure.com", ".openai.azure.us"];
+
+/// Whether a base URL is OpenAI's API: of OpenAI, of one of its regions (`eu.api.openai.com`), of Azure, or of OpenAI behind
+/// an AI Gateway. Azure's older addresses, with the name of a deployment in them, have no Responses.
+fn is_openais(url: &str) -> bool {
+    let Some((host, path)) = host_and_path(url) else { return false };
+    let is_gateway = host == "gateway.ai.cloudflare.com" && path.ends_with("/openai");
+    let is_azures = AZURE.iter().any(|azures| host.ends_with(azures)) && path == "/openai/v1";
+    host == "api.openai.com" || host.ends_with(".api.openai.com") || is_azures || is_gateway
+}
+
+/// The host of an address, without its port, and the path without a slash at its end.
+fn host_and_path(url: &str) -> Option<(String, &str)> {
+    let rest = url.split_once("//")?.1.split('?').next()?.trim_end_matches('/');
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    Some((host.split(':').next()?.to_ascii_lowercase(), path))
+}
+
+/// The wire of the models of a provider that speaks several; none where its name says it, and for Chat Completions, which
+/// `openai` meant before.
+pub(super) fn wire_of(name: &str, simple: bool, read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let (_, url) = variable(read, "OPENAI", simple, "BASE_URL");
+    let speaks_responses = name == "openai" && url.is_none_or(|url| is_openais(&url));
+    speaks_responses.then(|| openai::RESPONSES.to_owned())
+}
+
+/// The words for the service tier that a provider's API knows. Other servers of Chat Completions have OpenAI's words or
+/// none.
+fn service_tiers(name: &str) -> &'static [&'static str] {
+    match name {
+        "demo" | "workers-ai" => &[],
+        // <https://platform.claude.com/docs/en/api/service-tiers>
+        "anthropic" => &["auto", "standard_only"],
+        // <https://ai.google.dev/gemini-api/docs/optimization>
+        "gemini" => &["standard", "flex", "priority"],
+        // <https://developers.openai.com/api/docs/guides/flex-processing>, `fast` is another name of `priority`.
+        _ => &["auto", "default", "flex", "priority", "fast"],
+    }
+}
+
+/// The problem of a service tier that the provider of the model does not know.
+pub(super) fn tier_problem(choice: &ModelChoice) -> Option<String> {
+    let ModelChoice { provider, options, .. } = choice;
+    let words = service_tiers(provider);
+    let asked = options.service_tier.as_deref().filter(|asked| !words.contains(asked));
+    let known = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+    asked.map(|_| format!("MODEL_OPTIONS: {provider} does not know that service_tier. It knows {known}."))
 }
 
 /// Whether requests to a provider reach the maker of its models: at the maker's own host, or through the AI Gateway. The
@@ -130,6 +213,7 @@ impl Provider {
         problems.extend(url.as_deref().and_then(|url| problem_of(&url_name, &key_name, url)));
         problems
             .extend(gateway.as_deref().and_then(|url| problem_of("AI_GATEWAY_URL", "AI_GATEWAY_TOKEN", url)));
+        let is_default = url.is_none();
         let base_url = match (url, known, &gateway) {
             // Many self-hosted servers need no key. A server that needs one refuses the first request.
             (Some(url), ..) => Some(url),
@@ -162,8 +246,10 @@ impl Provider {
         let through = gateway.is_some_and(|gateway| base_url.starts_with(&gateway));
         let token = token.filter(|_| through).map(|token| Secret::new(format!("Bearer {token}")));
         let headers = token.map(|token| ("cf-aig-authorization", token)).into_iter().collect();
-        let api = known.map_or(chat as fn(&str, Option<Secret>) -> Api, |known| known.api);
-        Ok(Provider { api: api(&base_url, key.map(Secret::new)), headers })
+        let is_openais = is_openais(&base_url) || (is_default && prefix == "OPENAI");
+        let (at, key) = (Address { base_url, is_openais }, key.map(Secret::new));
+        let api = known.map(|known| (known.api)(&at, key.clone()));
+        Ok(Provider { api: api.unwrap_or_else(|| Api::OpenAiChat(chat(&at, key))), headers })
     }
 }
 

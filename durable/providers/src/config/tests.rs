@@ -4,6 +4,7 @@ use super::*;
 use wire::model::{ModelOptions, ModelRequest};
 
 mod catalogue;
+mod wires;
 
 /// Variables with their values.
 type Vars<'a> = &'a [(&'a str, &'a str)];
@@ -46,7 +47,7 @@ fn openai_itself() {
         read(&[("LLM_PROVIDER", "openai"), ("LLM_MODEL", "gpt-x"), ("LLM_API_KEY", "sk-SECRET\n")]).unwrap();
     assert_eq!(primary(&configuration), "openai:gpt-x");
     let (url, authorization, _) = sent(&configuration, "openai");
-    assert_eq!(url, "https://api.openai.com/v1/chat/completions");
+    assert_eq!(url, "https://api.openai.com/v1/responses");
     assert_eq!(authorization.as_deref(), Some("Bearer sk-SECRET"));
     assert!(!format!("{configuration:?}").contains("SECRET"));
 }
@@ -85,7 +86,7 @@ fn several_providers_each_with_its_own_address_and_key() {
     }
     assert_eq!(
         sent(&configuration, "openai"),
-        ("https://api.openai.com/v1/chat/completions".into(), Some("Bearer sk-1".into()), None)
+        ("https://api.openai.com/v1/responses".into(), Some("Bearer sk-1".into()), None)
     );
     assert_eq!(sent(&configuration, "my-box"), ("http://box.test/v1/chat/completions".into(), None, None));
     assert_eq!(
@@ -122,7 +123,10 @@ fn the_simple_variables_belong_to_the_provider_that_they_name() {
 #[test]
 fn known_providers_have_their_apis() {
     let configuration = read(&[
-        ("MODEL_PRIMARY", "anthropic:claude-opus-5-5, openai-responses:gpt-6-sol, openai:gpt-6-sol"),
+        (
+            "MODEL_PRIMARY",
+            "anthropic:claude-opus-5-5, openai-responses:gpt-6-sol, openai:gpt-6-sol, openai-chat:gpt-6-sol",
+        ),
         ("MODEL_SPEED", "gemini:gemini-3.8-flash"),
         ("ANTHROPIC_API_KEY", "ant"),
         ("GEMINI_API_KEY", "goog"),
@@ -133,11 +137,14 @@ fn known_providers_have_their_apis() {
     assert_eq!(url("anthropic"), "https://api.anthropic.com/v1/messages");
     assert_eq!(url("openai-responses"), "https://api.openai.com/v1/responses");
     assert_eq!(sent(&configuration, "openai-responses").1.as_deref(), Some("Bearer sk"));
+    // The first model of the chain has no wire of its own, as those of open turns that older code began.
     assert_eq!(url("openai"), "https://api.openai.com/v1/chat/completions");
+    assert_eq!(url("openai-chat"), "https://api.openai.com/v1/chat/completions");
+    assert_eq!(sent(&configuration, "openai-chat").1.as_deref(), Some("Bearer sk"));
     let path = "models/claude-opus-5-5:streamGenerateContent?alt=sse";
     assert_eq!(url("gemini"), format!("https://generativelanguage.googleapis.com/v1beta/{path}"));
     let price = |place| configuration.roles.primary.at(place).price.clone();
-    assert!(price(0).is_some() && price(1).is_some() && price(1) == price(2));
+    assert!(price(0).is_some() && price(1).is_some() && price(1) == price(2) && price(1) == price(3));
 
     let gateway = read(&[
         ("MODEL_PRIMARY", "anthropic:claude-opus-5-5"),
@@ -171,9 +178,10 @@ fn an_ai_gateway_replaces_the_addresses_of_known_providers() {
     ];
     let configuration = read(&vars).unwrap();
     let token = Some("cf-aig-authorization: Bearer SECRET".to_string());
-    let through = |path: &str| (format!("{gateway}{path}/chat/completions"), None, token.clone());
-    assert_eq!(sent(&configuration, "openai"), through("/openai"), "the gateway may have the key");
-    assert_eq!(sent(&configuration, "groq"), through("/groq"));
+    let through = |path: &str| (format!("{gateway}{path}"), None, token.clone());
+    assert_eq!(sent(&configuration, "openai"), through("/openai/responses"), "the gateway may have the key");
+    // The first model of the chain is called over Responses, which no other provider speaks.
+    assert_eq!(sent(&configuration, "groq"), through("/groq/chat/completions"));
     assert_eq!(sent(&configuration, "box").2, None, "the gateway's token goes to the gateway alone");
     assert!(!format!("{configuration:?}").contains("SECRET"));
 }
@@ -191,7 +199,7 @@ fn capabilities_come_from_the_table_and_can_be_overridden() {
     };
     let configuration = read(&vars(r#"{"box:m": {"vision": true, "parallel_tool_calls": false}}"#)).unwrap();
     let of = |index: usize| configuration.roles.primary.at(index).choice.capabilities;
-    assert_eq!(of(0), crate::catalogue::capabilities_of("openai", "gpt-6-luna", false));
+    assert_eq!(of(0), crate::catalogue::row("openai", "gpt-6-luna").unwrap().capabilities);
     assert!(of(0).reasoning);
     let expected = Capabilities { vision: true, parallel_tool_calls: false, ..Capabilities::default() };
     assert_eq!(of(1), expected);
@@ -216,22 +224,23 @@ fn capabilities_come_from_the_table_and_can_be_overridden() {
 fn options_are_those_of_the_model_or_of_its_provider_or_of_all() {
     let vars = |options: &'static str| {
         [
-            ("MODEL_PRIMARY", "anthropic:claude, box:m"),
-            ("MODEL_SUBAGENT", "anthropic:claude-small"),
-            ("ANTHROPIC_API_KEY", "k"),
+            ("MODEL_PRIMARY", "own:claude, box:m"),
+            ("MODEL_SUBAGENT", "own:claude-small"),
+            ("OWN_BASE_URL", "http://own.test"),
             ("BOX_BASE_URL", "http://box.test"),
             ("MODEL_OPTIONS", options),
         ]
     };
     let configuration = read(&vars(
-        r#"{"anthropic:claude": {"reasoning_effort": "1024", "max_output_tokens": 16},
-            "anthropic:*": {"reasoning_effort": "low"}, "*": {"max_output_tokens": 1000000, "temperature": 1}}"#,
+        r#"{"own:claude": {"reasoning_effort": "1024", "max_output_tokens": 16},
+            "own:*": {"reasoning_effort": "low"}, "*": {"max_output_tokens": 1000000, "temperature": 1}}"#,
     ))
     .unwrap();
     let options = |temperature, effort: Option<&str>, max_output_tokens| ModelOptions {
         temperature,
         reasoning_effort: effort.map(str::to_owned),
         max_output_tokens,
+        service_tier: None,
     };
     let of = |role, place| configuration.roles.of(role).unwrap().at(place).choice.options.clone();
     assert_eq!(of(Role::Primary, 0), options(Some(1.0), Some("1024"), Some(16)));

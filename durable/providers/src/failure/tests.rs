@@ -185,3 +185,46 @@ fn errors_repeat_no_text_of_the_provider() {
     let shown = format!("{:?}", Complaint::from_body(body).in_stream());
     assert!(!shown.to_lowercase().contains("secret"), "{shown}");
 }
+
+// Issue 43: OpenAI names the API that a model needs. The operator learns under which name this service speaks it.
+#[test]
+fn a_refusal_that_names_the_other_api_says_what_to_configure() {
+    let error = |message: &str, status| {
+        let body = serde_json::json!({"error": {
+            "message": message, "type": "invalid_request_error", "param": "reasoning_effort", "code": null,
+        }});
+        Complaint::from_body(body.to_string().as_bytes()).refused(status)
+    };
+    for (message, status, name) in [
+        (
+            "Function tools with reasoning_effort are not supported for gpt-6-luna in /v1/chat/completions. To use \
+             function tools, use /v1/responses or set reasoning_effort to 'none'.",
+            400,
+            "openai-responses:MODEL",
+        ),
+        (
+            "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. Please use \
+             /v1/responses instead.",
+            400,
+            "openai-responses:MODEL",
+        ),
+        (
+            "This model is only supported in v1/responses and not in v1/chat/completions.",
+            404,
+            "openai-responses:MODEL",
+        ),
+        (
+            "This model is only supported in v1/chat/completions and not in v1/responses.",
+            404,
+            "openai-chat:MODEL",
+        ),
+        ("The model `m` is not supported with the Responses API.", 400, "openai-chat:MODEL"),
+    ] {
+        let error = error(message, status);
+        assert_eq!((error.kind, error.message.contains(name)), (BadRequest, true), "{error:?}");
+        assert!(!error.message.contains("gpt-"), "it does not quote: {error:?}");
+    }
+    let plain = error("Unsupported value: 'temperature' does not support 0.5 with this model.", 400);
+    assert_eq!(plain.message, "The model provider rejected the request (HTTP 400).");
+    assert_eq!(error("use /v1/responses", 401).message, error("no", 401).message, "a bad key is a bad key");
+}

@@ -49,6 +49,7 @@ pub fn body(request: &ModelRequest) -> Result<Vec<u8>, ModelError> {
         tools: (!tools.is_empty()).then_some([Tools { function_declarations: tools }]),
         tool_config: mode.map(|mode| ToolConfig { function_calling_config: CallingConfig { mode } }),
         generation_config: config.is_set().then_some(config),
+        service_tier: choice.options.service_tier.as_deref(),
     };
     serde_json::to_vec(&body).map_err(unwritable)
 }
@@ -74,6 +75,8 @@ struct Body<'a> {
     tool_config: Option<ToolConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
     generation_config: Option<Config<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -241,16 +244,15 @@ fn contents(request: &ModelRequest) -> Vec<Content<'_>> {
 
 fn said<'a>(message: &'a Message, request: &'a ModelRequest) -> Vec<Part<'a>> {
     let Message::User { content } = message else { return Vec::new() };
-    let parts =
-        pieces(content, request.model.capabilities.vision).into_iter().filter_map(|piece| match piece {
-            // The API refuses an empty text.
-            Piece::Text(text) if text.is_empty() => None,
-            Piece::Text(text) => Some(Part::text(text)),
-            Piece::Image(data) | Piece::Pdf { data, .. } => {
-                let inline_data = Some(InlineData { mime_type: data.media_type(), data: data.base64() });
-                Some(Part::Ours(OurPart { inline_data, ..OurPart::default() }))
-            }
-        });
+    let parts = pieces(content, &request.model.capabilities).into_iter().filter_map(|piece| match piece {
+        // The API refuses an empty text.
+        Piece::Text(text) if text.is_empty() => None,
+        Piece::Text(text) => Some(Part::text(text)),
+        Piece::Image(data) | Piece::Pdf { data, .. } => {
+            let inline_data = Some(InlineData { mime_type: data.media_type(), data: data.base64() });
+            Some(Part::Ours(OurPart { inline_data, ..OurPart::default() }))
+        }
+    });
     parts.collect()
 }
 

@@ -170,6 +170,10 @@ fn wishes_and_options() {
     let thinking = json!({"includeThoughts": true, "thinkingBudget": 1024});
     assert_eq!(body(&budget)["generationConfig"]["thinkingConfig"], thinking);
 
+    // Issue 43
+    let tiered = with_choice(thinks.clone(), |choice| choice.options.service_tier = Some("flex".into()));
+    assert_eq!(body(&tiered)["serviceTier"], "flex");
+
     let mut tools = thinks;
     tools.tools = [definition("f")].into();
     assert_eq!(body(&tools)["generationConfig"]["responseJsonSchema"], Value::Null, "not beside tools");

@@ -154,7 +154,9 @@ impl Reply {
             finish => finish,
         };
         let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
-        let usage = total(self.usage, self.unknown_members);
+        // The header of a downgraded answer alone tells its tier, and that costs less than the one that was asked.
+        let service_tier = self.choice.options.asked_tier();
+        let usage = total(self.usage, self.unknown_members).map(|usage| Usage { service_tier, ..usage });
         let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
         events.push(ModelEvent::Finished(Box::new(reply)));
         Ok(())

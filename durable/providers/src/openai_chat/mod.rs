@@ -34,7 +34,7 @@ use request::OutputLimit;
 use response::Reply;
 
 /// The name of this API in raw messages.
-const WIRE: &str = "chat";
+pub(super) const WIRE: &str = "chat";
 
 /// A server with the Chat Completions API.
 #[derive(Clone, Debug)]
@@ -42,6 +42,7 @@ pub struct OpenAiChat {
     url: String,
     output_limit: OutputLimit,
     key: Option<Secret>,
+    is_openais: bool,
     written: Written,
 }
 
@@ -52,18 +53,26 @@ impl OpenAiChat {
             url: address(base_url, "/chat/completions"),
             output_limit: OutputLimit::of_server(base_url),
             key,
+            is_openais: false,
             written: Written::default(),
         }
+    }
+
+    /// The same, of OpenAI's own server: it takes keys of its cache, which others may refuse, and one name of the limit
+    /// alone.
+    pub fn of_openai(self) -> Self {
+        OpenAiChat { is_openais: true, output_limit: OutputLimit::Completion, ..self }
     }
 }
 
 impl Codec for OpenAiChat {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
+        let cache_key = request.cache_key.as_deref().filter(|_| self.is_openais);
         Ok(HttpRequest::post(
             self.url.clone(),
             headers,
-            request::body(request, self.output_limit, &self.written)?,
+            request::body(request, self.output_limit, cache_key, &self.written)?,
         ))
     }
 

@@ -38,8 +38,13 @@ impl OutputLimit {
     }
 }
 
-/// The body of a request for a streamed reply.
-pub fn body(request: &ModelRequest, limit: OutputLimit, written: &Written) -> Result<Vec<u8>, ModelError> {
+/// The body of a request for a streamed reply. `cache_key` is for OpenAI: other servers may refuse it.
+pub fn body(
+    request: &ModelRequest,
+    limit: OutputLimit,
+    cache_key: Option<&str>,
+    written: &Written,
+) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let tools: Vec<_> = request.tools.iter().map(WireTool::of).collect();
     let output = request.output_limit();
@@ -59,6 +64,8 @@ pub fn body(request: &ModelRequest, limit: OutputLimit, written: &Written) -> Re
         reasoning_effort: choice.options.reasoning_effort.as_deref(),
         max_completion_tokens: output.filter(|_| limit == OutputLimit::Completion),
         max_tokens: output.filter(|_| limit == OutputLimit::Plain),
+        service_tier: choice.options.service_tier.as_deref(),
+        prompt_cache_key: cache_key,
         stream: true,
         stream_options: StreamOptions { include_usage: true },
     };
@@ -116,6 +123,10 @@ struct Body<'a> {
     max_completion_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
     stream: bool,
     stream_options: StreamOptions,
 }
@@ -197,7 +208,7 @@ impl WireMessage<'_> {
 fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> WireMessage<'a> {
     match message {
         Message::User { content } => {
-            let pieces = pieces(content, choice.capabilities.vision);
+            let pieces = pieces(content, &choice.capabilities);
             // Many servers accept only a string.
             WireMessage::User {
                 content: plain(&pieces).map_or(UserContent::Parts(pieces), UserContent::Text),

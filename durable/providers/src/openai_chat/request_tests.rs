@@ -170,6 +170,7 @@ fn options_of_the_deployment_and_the_turn_are_sent() {
     let sent = body(&request);
     assert_eq!((&sent["temperature"], &sent["reasoning_effort"]), (&json!(0.5), &json!("low")));
     assert_eq!(sent["max_tokens"], 200, "the lower of both limits");
+    assert_eq!((sent.get("service_tier"), sent.get("prompt_cache_key")), (None, None));
     assert_eq!(
         (sent.get("tool_choice"), sent.get("response_format")),
         (None, None),
@@ -182,6 +183,9 @@ fn options_of_the_deployment_and_the_turn_are_sent() {
     let format =
         json!({"type": "json_schema", "json_schema": {"name": "reply", "schema": {"type": "object"}}});
     assert_eq!(sent["response_format"], format);
+    // Issue 43
+    let tiered = with_choice(request.clone(), |choice| choice.options.service_tier = Some("flex".into()));
+    assert_eq!(body(&tiered)["service_tier"], "flex");
     assert_eq!(body(&ModelRequest { tool_choice: ToolChoice::None, ..request })["tool_choice"], "none");
 }
 
@@ -199,6 +203,13 @@ fn images_and_files() {
         {"type": "text", "text": "File a.txt:\n\nhello"},
     ]);
     assert_eq!(body(&seeing)["messages"], json!([{"role": "user", "content": content}]));
+    // Issue 43: Mistral's models read pictures and no PDFs.
+    let seeing = with_choice(seeing, |choice| choice.capabilities.pdf = Some(false));
+    let sent = body(&seeing)["messages"][0]["content"].clone();
+    assert_eq!(
+        (&sent[1]["type"], &sent[2]["text"]),
+        (&json!("image_url"), &json!("[a.pdf, 1 kB] (you cannot see it)"))
+    );
 }
 
 #[test]

@@ -12,7 +12,8 @@ use crate::json::Text;
 use crate::members::Members;
 use crate::usage;
 use wire::model::{
-    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
+    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, RawValueEq, ReplyFinish, ServiceTier,
+    ToolCall, Usage,
 };
 use wire::sse::SseEvent;
 
@@ -115,7 +116,7 @@ impl Reply {
         if let Some(error) = chunk.error {
             return Err(complaint(error.get()));
         }
-        let tier = chunk.service_tier.as_str();
+        let tier = usage::service_tier(chunk.service_tier.as_str(), self.choice.options.asked_tier());
         if let Some(usage) = chunk.usage.and_then(|usage| read_usage(self.wire, usage, tier)) {
             // The last usage counts: some servers send a running total with every chunk.
             self.usage = Some(usage);
@@ -296,7 +297,7 @@ pub fn complaint(json: &str) -> ModelError {
         .in_stream()
 }
 
-fn read_usage(wire: &str, raw: &RawValue, service_tier: &str) -> Option<Usage> {
+fn read_usage(wire: &str, raw: &RawValue, service_tier: ServiceTier) -> Option<Usage> {
     let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
     let details = counts.prompt_tokens_details.unwrap_or_default();
     Some(Usage {
@@ -304,7 +305,7 @@ fn read_usage(wire: &str, raw: &RawValue, service_tier: &str) -> Option<Usage> {
         cached_tokens: details.cached_tokens.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
         cache_write_tokens: details.cache_write_tokens.unwrap_or(0),
         output_tokens: counts.completion_tokens.unwrap_or(0),
-        service_tier: usage::service_tier(service_tier),
+        service_tier,
         unknown_members: usage::unknown_members(wire, raw, KNOWN_USAGE),
         ..Usage::default()
     })

@@ -30,27 +30,35 @@ use wire::redact::Secret;
 use response::Reply;
 
 /// The name of this API in raw messages.
-const WIRE: &str = "responses";
+pub(super) const WIRE: &str = "responses";
 
 /// A server with the Responses API.
 #[derive(Clone, Debug)]
 pub struct OpenAiResponses {
     url: String,
     key: Option<Secret>,
+    is_openais: bool,
     written: Written,
 }
 
 impl OpenAiResponses {
     /// `base_url` means the same as in the official clients: the part before `/responses`.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
-        OpenAiResponses { url: address(base_url, "/responses"), key, written: Written::default() }
+        let url = address(base_url, "/responses");
+        OpenAiResponses { url, key, is_openais: false, written: Written::default() }
+    }
+
+    /// The same, of OpenAI's own server: it takes keys of its cache, which others may refuse.
+    pub fn of_openai(self) -> Self {
+        OpenAiResponses { is_openais: true, ..self }
     }
 }
 
 impl Codec for OpenAiResponses {
     fn encode(&self, request: &ModelRequest) -> Result<HttpRequest, ModelError> {
         let headers = headers(self.key.as_ref());
-        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request, &self.written)?))
+        let cache_key = request.cache_key.as_deref().filter(|_| self.is_openais);
+        Ok(HttpRequest::post(self.url.clone(), headers, request::body(request, cache_key, &self.written)?))
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {

@@ -21,8 +21,12 @@ use super::WIRE;
 /// The API requires a name for the schema and does not use it.
 const SCHEMA_NAME: &str = "reply";
 
-/// The body of a request for a streamed reply.
-pub fn body(request: &ModelRequest, written: &Written) -> Result<Vec<u8>, ModelError> {
+/// The body of a request for a streamed reply. `cache_key` is for OpenAI: other servers may refuse it.
+pub fn body(
+    request: &ModelRequest,
+    cache_key: Option<&str>,
+    written: &Written,
+) -> Result<Vec<u8>, ModelError> {
     let choice = &*request.model;
     let tools: Vec<_> = request.tools.iter().map(Tool::of).collect();
     let schema = request.response_schema.as_deref().filter(|_| choice.capabilities.structured_output);
@@ -46,6 +50,8 @@ pub fn body(request: &ModelRequest, written: &Written) -> Result<Vec<u8>, ModelE
         store: false,
         // Models that do not reason refuse it: "Encrypted content is not supported with this model."
         include: choice.capabilities.reasoning.then_some(["reasoning.encrypted_content"]),
+        service_tier: choice.options.service_tier.as_deref(),
+        prompt_cache_key: cache_key,
         stream: true,
     };
     serde_json::to_vec(&body).map_err(unwritable)
@@ -74,6 +80,10 @@ struct Body<'a> {
     store: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    service_tier: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
     stream: bool,
 }
 
@@ -135,7 +145,7 @@ pub enum InputItem<'a> {
 
 fn input<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<InputItem<'a>> {
     match message {
-        Message::User { content } => vec![InputItem::User(pieces(content, choice.capabilities.vision))],
+        Message::User { content } => vec![InputItem::User(pieces(content, &choice.capabilities))],
         Message::Assistant { content, tool_calls, raw } => {
             // A raw message is the list of the reply's items.
             let items = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));

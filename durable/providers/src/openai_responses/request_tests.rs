@@ -98,6 +98,10 @@ fn options_of_the_deployment_and_the_turn_are_sent() {
     request.tools = Rc::new([definition("f")]);
     let sent = body(&request);
     assert_eq!((&sent["tool_choice"], &sent["parallel_tool_calls"]), (&json!("required"), &json!(false)));
+    // Issue 43
+    assert_eq!((sent.get("service_tier"), sent.get("prompt_cache_key")), (None, None));
+    let tiered = with_choice(request.clone(), |choice| choice.options.service_tier = Some("flex".into()));
+    assert_eq!(body(&tiered)["service_tier"], "flex");
     assert_eq!(body(&ModelRequest { tool_choice: ToolChoice::None, ..request })["tool_choice"], "none");
 }
 

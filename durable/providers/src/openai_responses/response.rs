@@ -8,7 +8,9 @@ use serde_json::value::RawValue;
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
 use crate::usage;
-use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
+use wire::model::{
+    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, ServiceTier, Usage,
+};
 use wire::sse::SseEvent;
 
 use super::WIRE;
@@ -243,7 +245,7 @@ impl Reply {
             finish => finish,
         };
         let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
-        let tier = response.service_tier.as_str();
+        let tier = usage::service_tier(response.service_tier.as_str(), self.choice.options.asked_tier());
         let usage = response.usage.and_then(|usage| read_usage(usage, tier));
         let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
         events.push(ModelEvent::Finished(Box::new(reply)));
@@ -258,7 +260,7 @@ fn complaint(json: &str) -> ModelError {
         .in_stream()
 }
 
-fn read_usage(raw: &RawValue, service_tier: &str) -> Option<Usage> {
+fn read_usage(raw: &RawValue, service_tier: ServiceTier) -> Option<Usage> {
     let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
     let details = counts.input_tokens_details.unwrap_or_default();
     Some(Usage {
@@ -266,7 +268,7 @@ fn read_usage(raw: &RawValue, service_tier: &str) -> Option<Usage> {
         cached_tokens: details.cached_tokens.unwrap_or(0),
         cache_write_tokens: details.cache_write_tokens.unwrap_or(0),
         output_tokens: counts.output_tokens.unwrap_or(0),
-        service_tier: usage::service_tier(service_tier),
+        service_tier,
         unknown_members: usage::unknown_members(WIRE, raw, KNOWN_USAGE),
         ..Usage::default()
     })

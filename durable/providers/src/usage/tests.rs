@@ -39,9 +39,11 @@ fn unknown_members_are_counted_and_named_once() {
 
 #[test]
 fn a_tier_that_costs_the_same_is_the_standard_one() {
-    let tiers = ["flex", "priority", "fast", "default", "auto", ""].map(service_tier);
     use ServiceTier::*;
+    let tiers = ["flex", "priority", "fast", "default", "auto", ""].map(|word| service_tier(word, Standard));
     assert_eq!(tiers, [Flex, Priority, Priority, Standard, Standard, Standard]);
+    // Issue 43: where the provider does not tell, it is the one that was asked.
+    assert_eq!(["", "default"].map(|word| service_tier(word, Priority)), [Priority, Standard]);
 }
 
 /// The usage of a reply with these events.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::wire::{is_name, unknown};
 
 /// The members that the real API and other servers of its wire know.
-const BODY: [&str; 12] = [
+const BODY: [&str; 14] = [
     "model",
     "messages",
     "stream",
@@ -21,6 +21,8 @@ const BODY: [&str; 12] = [
     "response_format",
     "max_tokens",
     "max_completion_tokens",
+    "service_tier",
+    "prompt_cache_key",
 ];
 
 /// `Err` is the message of the 400.

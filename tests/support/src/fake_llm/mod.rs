@@ -1,7 +1,7 @@
 //! A fake LLM that speaks the real streaming wires of OpenAI, Anthropic and Google, and plays the tests' scripts.
 //!
 //! It refuses the requests that the real servers refuse: unknown members, calls without results, reasoning that they
-//! did not sign.
+//! did not sign, and what the models of today refuse (`rules`). Names of other models have no rules.
 //!
 //! | route | |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `POST /v1/responses` | OpenAI's Responses |
 //! | `POST /v1/messages` | Anthropic's Messages |
 //! | `POST /v1beta/models/MODEL:streamGenerateContent?alt=sse` | Google's Gemini API |
+//! | `POST /gateway/openai/…`, `/gateway/anthropic/…`, `/gateway/google-ai-studio/…` | the same four behind an AI Gateway |
 //! | `POST /ai/run` | the requests of the stand-in for Workers AI's binding |
 //! | `POST /_fake/scripts` | `{MARKER: Script, …}`: registers scripts |
 //! | `POST /_fake/release` | `{"barrier": NAME}`: opens a barrier |
@@ -32,6 +33,9 @@ mod ledger;
 mod messages;
 mod reply;
 mod responses;
+mod rules;
+#[cfg(test)]
+mod rules_tests;
 mod script;
 mod server;
 mod site;

@@ -23,7 +23,7 @@ use super::ledger::{self, Ledger, Outcome};
 use super::reply::{Act, Head};
 use super::script::{Barrier, Cut, Script, Step};
 use super::site;
-use super::wire::{Headers, Reply, Wire, Wrong};
+use super::wire::{Headers, Reply, Wire};
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 type Sender = mpsc::Sender<Result<Frame<Bytes>, io::Error>>;
@@ -69,7 +69,7 @@ async fn answer(ledger: Arc<Ledger>, request: Request<Incoming>) -> Response<Bod
         let text =
             |value: &hyper::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
         let headers = head.headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect();
-        return complete(ledger, wire, headers, &body).await;
+        return complete(ledger, wire, head.uri.path(), headers, &body).await;
     }
     let (method, path) = (head.method.as_str(), head.uri.path());
     if let Some(answer) = site::answer(&ledger, method, path, search, &head.headers, &body).await {
@@ -157,7 +157,13 @@ fn report(ledger: &Ledger, prefix: &str, status: u16) -> Response<Body> {
 }
 
 /// The APIs themselves.
-async fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]) -> Response<Body> {
+async fn complete(
+    ledger: Arc<Ledger>,
+    wire: Wire,
+    path: &str,
+    headers: Headers,
+    body: &[u8],
+) -> Response<Body> {
     let parsed: Result<Value, _> = serde_json::from_slice(body);
     let body = parsed.as_ref().cloned().unwrap_or_default();
     let (marker, step) = wire.position(&body).unwrap_or_default();
@@ -165,12 +171,12 @@ async fn complete(ledger: Arc<Ledger>, wire: Wire, headers: Headers, body: &[u8]
 
     let unreadable = |error| format!("We could not parse the JSON body of your request: {error}");
     let checked =
-        parsed.map_err(|error| unreadable(error).into()).and_then(|body| wire.check(&headers, &body));
+        parsed.map_err(|error| unreadable(error).into()).and_then(|body| wire.check(path, &headers, &body));
     let script = match checked.and_then(|()| Ok(ledger.step(&marker, step)?)) {
         Ok(script) => script,
-        Err(Wrong { status, message }) => {
-            let response = plain(status, &wire.error(status, &message));
-            ledger.end(id, Outcome::Refused, Some(message));
+        Err(wrong) => {
+            let response = plain(wrong.status, &wire.refusal(&wrong));
+            ledger.end(id, Outcome::Refused, Some(wrong.message));
             return response;
         }
     };
@@ -218,6 +224,7 @@ fn head<'a>(marker: &'a str, step: usize, body: &'a Value) -> Head<'a> {
         model: body["model"].as_str().unwrap_or_default(),
         include_usage: body["stream_options"]["include_usage"] == Value::Bool(true),
         encrypted: body["include"][0] == "reasoning.encrypted_content",
+        body,
     }
 }
 

@@ -1,12 +1,13 @@
 //! The wires that the fake speaks: their paths, the checks of a request, and the bytes of a reply.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::reply::{self, Act, Head};
 use super::script::Step;
-use super::{gemini, history, messages, responses, workers_ai};
+use super::{gemini, history, messages, responses, rules, workers_ai};
 
 /// A provider's wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,22 @@ pub struct Wrong {
     pub status: u16,
     /// The words of the real API.
     pub message: String,
+    /// OpenAI's `param`.
+    pub param: Option<&'static str>,
+    /// OpenAI's `code`.
+    pub code: Option<&'static str>,
+}
+
+impl Wrong {
+    /// A refusal of this status.
+    pub fn new(status: u16, message: impl Into<String>) -> Self {
+        Wrong { status, message: message.into(), param: None, code: None }
+    }
 }
 
 impl From<String> for Wrong {
     fn from(message: String) -> Self {
-        Wrong { status: 400, message }
+        Wrong::new(400, message)
     }
 }
 
@@ -54,24 +66,39 @@ pub struct Reply {
 impl Wire {
     /// The wire at this path, with this query.
     pub fn at(path: &str, query: &str) -> Option<Self> {
-        match path {
+        match &*behind_gateway(path) {
             "/v1/chat/completions" => Some(Wire::Chat),
             "/v1/responses" => Some(Wire::Responses),
             "/v1/messages" => Some(Wire::Messages),
             "/ai/run" => Some(Wire::WorkersAi),
             // Without `alt` the real API sends one array.
-            _ if query == "alt=sse" && is_gemini(path) => Some(Wire::Gemini),
+            path if query == "alt=sse" && gemini_model(path).is_some() => Some(Wire::Gemini),
             _ => None,
         }
     }
 
-    /// The refusal of the real API.
-    pub fn check(self, headers: &Headers, body: &Value) -> Result<(), Wrong> {
+    /// The refusal of the real API. `path` has the model of Gemini's.
+    pub fn check(self, path: &str, headers: &Headers, body: &Value) -> Result<(), Wrong> {
         match self {
-            Wire::Chat => bearer(headers).and_then(|()| Ok(history::check(body)?)),
-            Wire::Responses => bearer(headers).and_then(|()| Ok(responses::check(body)?)),
-            Wire::Messages => messages::check(headers, body),
-            Wire::Gemini => gemini::check(headers, body),
+            Wire::Chat => {
+                bearer(headers)?;
+                history::check(body)?;
+                rules::chat(body)
+            }
+            Wire::Responses => {
+                bearer(headers)?;
+                responses::check(body)?;
+                rules::responses(body)
+            }
+            Wire::Messages => {
+                messages::check(headers, body)?;
+                rules::messages(body)
+            }
+            Wire::Gemini => {
+                let model = gemini_model(&behind_gateway(path)).unwrap_or_default().to_owned();
+                gemini::check(headers, &model, body)?;
+                rules::gemini(&model, body)
+            }
             Wire::WorkersAi => Ok(history::check(body)?),
         }
     }
@@ -106,6 +133,16 @@ impl Wire {
     }
 
     /// The body of a refusal.
+    pub fn refusal(self, Wrong { status, message, param, code }: &Wrong) -> Value {
+        let mut body = self.error(*status, message);
+        if matches!(self, Wire::Chat | Wire::Responses) {
+            body["error"]["param"] = json!(param);
+            body["error"]["code"] = json!(code);
+        }
+        body
+    }
+
+    /// The body of an error.
     pub fn error(self, status: u16, message: &str) -> Value {
         let kind = match (self, status) {
             (Wire::Messages, 401) => "authentication_error",
@@ -135,17 +172,26 @@ impl Wire {
     }
 }
 
-fn is_gemini(path: &str) -> bool {
-    let model =
-        path.strip_prefix("/v1beta/models/").and_then(|rest| rest.strip_suffix(":streamGenerateContent"));
-    model.is_some_and(|model| !model.is_empty())
+/// The provider's own path of one behind a gateway: `/gateway/openai/responses` is `/v1/responses` of OpenAI.
+fn behind_gateway(path: &str) -> Cow<'_, str> {
+    let Some(rest) = path.strip_prefix("/gateway/") else { return path.into() };
+    match rest.split_once('/') {
+        Some(("openai", rest)) => format!("/v1/{rest}").into(),
+        Some(("anthropic" | "google-ai-studio", rest)) => format!("/{rest}").into(),
+        _ => path.into(),
+    }
+}
+
+fn gemini_model(path: &str) -> Option<&str> {
+    let model = path.strip_prefix("/v1beta/models/")?.strip_suffix(":streamGenerateContent")?;
+    Some(model).filter(|model| !model.is_empty())
 }
 
 fn bearer(headers: &Headers) -> Result<(), Wrong> {
     let key = headers.get("authorization").and_then(|value| value.strip_prefix("Bearer "));
     match key {
         Some(key) if !key.is_empty() => Ok(()),
-        _ => Err(Wrong { status: 401, message: "You didn't provide an API key.".into() }),
+        _ => Err(Wrong::new(401, "You didn't provide an API key.")),
     }
 }
 

@@ -35,6 +35,7 @@ struct Scripted {
 
 impl Endpoint for Scripted {
     fn ask(&self, request: &ModelRequest) -> LocalBoxFuture<'static, Result<Answer, Refusal>> {
+        assert_eq!(request.cache_key.as_deref(), Some("k"), "each request has the conversation's");
         self.asked.borrow_mut().push((request.model.id(), self.clock.now_ms()));
         let mut acts = self.acts.borrow_mut();
         let act = if acts.len() > 1 { acts.remove(0) } else { acts[0] };
@@ -96,7 +97,7 @@ impl Case {
         };
         let mut offers = names().map(|name| providers::catalogue::offer(ModelChoice::new(name, "m"), 0));
         let chain = Chain { first: offers.next().unwrap(), then: offers.collect() };
-        Case { model: RoutedModel::new(endpoints, ports), chain, clock, asked, warned }
+        Case { model: RoutedModel::new(endpoints, ports, "k".into()), chain, clock, asked, warned }
     }
 
     fn begin(&self, until_ms: u64) -> LocalBoxStream<'static, Result<Heard, ModelError>> {

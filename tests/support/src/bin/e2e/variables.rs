@@ -1,6 +1,6 @@
 //! The variables of each instance, by which it differs from the others.
 
-use espalier_test_support::{canary, identity};
+use espalier_test_support::{canary, documents, identity};
 
 use crate::instance::World;
 
@@ -72,7 +72,7 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             .concat();
             let binding =
                 vec![format!("FAKE_AI_URL:{}/ai/run", world.llm), format!("QUOTAS:{EMBEDDING_QUOTAS}")];
-            ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding].concat())
+            ("ai", "ESPALIER_AI_URL", [vec![anonymous, session], model, binding, makers(world)].concat())
         }
         "mcp" => {
             let secrets = [
@@ -111,6 +111,38 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
         "smoke" => ("smoke", "ESPALIER_URL", [vec![anonymous, session], real_model()].concat()),
         other => return Err(format!("there is no instance {other}")),
     })
+}
+
+/// The models that the documents show, each maker behind a gateway that is the fake LLM: so `openai` speaks there what it
+/// speaks at OpenAI (`tests/e2e/model_lines.rs`).
+fn makers(world: &World) -> Vec<String> {
+    let shown: Vec<String> = documents::models().into_iter().collect();
+    // The other names of OpenAI's two APIs.
+    let forced = ["openai-chat:gpt-6-luna", "openai-responses:gpt-6-luna", "openai-chat:gpt-5.4"];
+    // Models whose requests differ from those of the others.
+    let more = ["anthropic:claude-haiku-4-5", "anthropic:claude-opus-5-5", "gemini:gemini-3.8-flash"];
+    let mut models = [shown, forced.map(str::to_owned).to_vec(), more.map(str::to_owned).to_vec()].concat();
+    models.sort_unstable();
+    models.dedup();
+    let servers = documents::SERVERS.iter().map(|name| name.to_uppercase().replace('-', "_"));
+    let addresses = servers.flat_map(|name| {
+        let key = format!("{name}_API_KEY:{}", canary::OTHER_API_KEY);
+        [format!("{name}_BASE_URL:{}/v1", world.llm), key]
+    });
+    let own = [
+        format!("MODELS:{}", models.join(",")),
+        format!("AI_GATEWAY_URL:{}/gateway", world.llm),
+        format!("OPENAI_API_KEY:{}", canary::OPENAI_API_KEY),
+        format!("ANTHROPIC_API_KEY:{}", canary::ANTHROPIC_API_KEY),
+        format!("GEMINI_API_KEY:{}", canary::GEMINI_API_KEY),
+        // Options that some of them refuse.
+        [
+            r#"MODEL_OPTIONS:{"openai:*":{"temperature":0.5,"service_tier":"flex"},"#,
+            r#""openai-chat:*":{"temperature":0.5},"anthropic:*":{"temperature":0.5},"gemini:*":{"temperature":0.5}}"#,
+        ]
+        .concat(),
+    ];
+    own.into_iter().chain(addresses).collect()
 }
 
 /// The fake LLM under all its names, the web, and limits for tests.

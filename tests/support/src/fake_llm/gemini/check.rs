@@ -9,7 +9,7 @@ use crate::fake_llm::wire::{Headers, Wrong, is_name, unknown};
 
 use super::signature;
 
-const BODY: [&str; 7] = [
+const BODY: [&str; 8] = [
     "contents",
     "systemInstruction",
     "tools",
@@ -17,21 +17,24 @@ const BODY: [&str; 7] = [
     "safetySettings",
     "generationConfig",
     "cachedContent",
+    "serviceTier",
 ];
 
 /// The signature that stands for the one of another model's call.
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 /// `Err` is the refusal.
-pub fn check(headers: &Headers, body: &Value) -> Result<(), Wrong> {
+pub fn check(headers: &Headers, model: &str, body: &Value) -> Result<(), Wrong> {
     if headers.get("x-goog-api-key").is_none_or(String::is_empty) {
         let message = "Method doesn't allow unregistered callers (callers without established identity).";
-        return Err(Wrong { status: 403, message: message.into() });
+        return Err(Wrong::new(403, message));
     }
-    Ok(check_body(body)?)
+    // Models before Gemini 3 check no signatures.
+    let is_signed = !model.starts_with("gemini-2");
+    Ok(check_body(body, is_signed)?)
 }
 
-fn check_body(body: &Value) -> Result<(), String> {
+fn check_body(body: &Value, is_signed: bool) -> Result<(), String> {
     known(body, "", &BODY)?;
     let tools = check_tools(&body["tools"])?;
     let mode = &body["toolConfig"]["functionCallingConfig"]["mode"];
@@ -48,7 +51,7 @@ fn check_body(body: &Value) -> Result<(), String> {
         return Err("Function calling with a response mime type: 'application/json' is unsupported".into());
     }
     check_parts(&body["systemInstruction"], "system_instruction")?;
-    check_contents(list(&body["contents"]))
+    check_contents(list(&body["contents"]), is_signed)
 }
 
 /// Whether tools are offered.
@@ -73,7 +76,7 @@ fn check_tools(tools: &Value) -> Result<bool, String> {
     Ok(!names.is_empty())
 }
 
-fn check_contents(contents: &[Value]) -> Result<(), String> {
+fn check_contents(contents: &[Value], is_signed: bool) -> Result<(), String> {
     if contents.is_empty() {
         return Err("* GenerateContentRequest.contents: contents is not specified".into());
     }
@@ -92,7 +95,7 @@ fn check_contents(contents: &[Value]) -> Result<(), String> {
             Some("user") => check_results(&open, &results)?,
             Some("model") => {
                 check_results(&open, &[])?;
-                if index > current {
+                if index > current && is_signed {
                     check_signature(content, index)?;
                 }
             }

@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::fake_llm::history::marker;
 use crate::fake_llm::wire::{Headers, Wrong, is_name, seal, unknown};
 
+use super::{SEPARATOR, binding};
+
 const BODY: [&str; 17] = [
     "model",
     "messages",
@@ -31,7 +33,7 @@ const BODY: [&str; 17] = [
 pub fn check(headers: &Headers, body: &Value) -> Result<(), Wrong> {
     let header = |name: &str| headers.get(name).map_or("", String::as_str);
     if header("x-api-key").is_empty() {
-        return Err(Wrong { status: 401, message: "x-api-key header is required".into() });
+        return Err(Wrong::new(401, "x-api-key header is required"));
     }
     match header("anthropic-version") {
         "2023-06-01" => {}
@@ -58,7 +60,7 @@ fn check_body(body: &Value) -> Result<(), String> {
     for (index, block) in list(&body["system"]).iter().enumerate() {
         check_text(block, &format!("system.{index}"))?;
     }
-    check_messages(list(&body["messages"]))?;
+    check_messages(body, list(&body["messages"]))?;
     match marks(body) {
         0..=4 => Ok(()),
         found => Err(format!("A maximum of 4 blocks with cache_control may be provided. Found {found}.")),
@@ -120,7 +122,7 @@ fn check_wishes(body: &Value, most: u64, tools: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn check_messages(messages: &[Value]) -> Result<(), String> {
+fn check_messages(body: &Value, messages: &[Value]) -> Result<(), String> {
     if messages.is_empty() {
         return Err("messages: at least one message is required".into());
     }
@@ -143,7 +145,7 @@ fn check_messages(messages: &[Value]) -> Result<(), String> {
         }
         open = match role {
             "user" => check_user(blocks, &open, &at)?,
-            _ => check_assistant(blocks, &at)?,
+            _ => check_assistant(blocks, &binding(body, index), &at)?,
         };
     }
     if !open.is_empty() {
@@ -206,7 +208,7 @@ fn check_user<'a>(blocks: &'a [Value], open: &[&str], at: &str) -> Result<Vec<&'
 }
 
 /// The ids of its calls.
-fn check_assistant<'a>(blocks: &'a [Value], at: &str) -> Result<Vec<&'a str>, String> {
+fn check_assistant<'a>(blocks: &'a [Value], bound: &str, at: &str) -> Result<Vec<&'a str>, String> {
     let mut ids: Vec<&str> = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         let at = format!("{at}.content.{index}");
@@ -215,8 +217,16 @@ fn check_assistant<'a>(blocks: &'a [Value], at: &str) -> Result<Vec<&'a str>, St
             Some("thinking") => {
                 known(block, &at, &["type", "thinking", "signature"])?;
                 let thought = block["thinking"].as_str().unwrap_or_default();
-                if block["signature"].as_str() != Some(&seal(thought)) {
+                let signature = block["signature"].as_str().unwrap_or_default();
+                let (sealed, its) = signature.split_once(SEPARATOR).unwrap_or((signature, ""));
+                if sealed != seal(thought) {
                     return Err(format!("{at}: Invalid `signature` in `thinking` block"));
+                }
+                if its != bound {
+                    return Err(format!(
+                        "{at}: `thinking` blocks are valid only with the system prompt, the tools and the messages \
+                         before them that they were made for"
+                    ));
                 }
             }
             Some("tool_use") => {

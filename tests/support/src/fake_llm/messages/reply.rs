@@ -3,14 +3,18 @@
 use serde_json::{Value, json};
 
 use crate::fake_llm::reply::{Act, Head, pieces};
+use crate::fake_llm::rules::shows_thinking;
 use crate::fake_llm::script::Step;
-use crate::fake_llm::wire::{Reply, seal};
+use crate::fake_llm::wire::Reply;
+
+use super::signature;
 
 /// The events of a step.
 pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
     let mut body: Vec<Act> = step.waits(0).collect();
     let message = empty_message(head, step);
     body.extend([event("message_start", json!({ "message": message })), event("ping", json!({}))]);
+    let shows = shows_thinking(head.body);
     let (mut index, mut sent) = (0, 0);
     // The end of the block that is open.
     let mut open: Option<Act> = None;
@@ -25,11 +29,13 @@ pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
     if !step.reasoning.is_empty() {
         let at = begin(&mut body, json!({ "type": "thinking", "thinking": "", "signature": "" }));
         for thought in &step.reasoning {
-            body.push(delta(at, json!({ "type": "thinking_delta", "thinking": thought })));
+            if shows {
+                body.push(delta(at, json!({ "type": "thinking_delta", "thinking": thought })));
+            }
             sent += 1;
             body.extend(step.waits(sent));
         }
-        let signature = seal(&step.reasoning.concat());
+        let signature = signature(head.body, &if shows { step.reasoning.concat() } else { String::new() });
         body.push(delta(at, json!({ "type": "signature_delta", "signature": signature })));
     }
     if !step.text.is_empty() {

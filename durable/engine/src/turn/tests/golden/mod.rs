@@ -6,6 +6,7 @@
 //! shape changed after that day, as a release had written them.
 
 mod scenarios;
+mod wired;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -52,6 +52,7 @@ const fn parked(name: &'static str, case: fn() -> Case) -> Scenario {
 /// All of them. A name is the name of a file.
 pub const ALL: &[Scenario] = &[
     plain("direct", direct),
+    plain("wired", super::wired::case),
     plain("empty-reply", || {
         let usage = Usage { input_tokens: 10, ..Usage::default() };
         Case::new(script(&[("go", vec![Reply::Empty(Some(usage), "Hello there.")])]))
