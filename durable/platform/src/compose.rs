@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{AgentSetting, FORMAT, Guards, Session, Setting, Summaries, TurnSpec, least_reader};
+use engine::journal::{
+    AgentSetting, ESTIMATES, FORMAT, Guards, Session, Setting, Summaries, TurnSpec, least_reader,
+};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -151,7 +153,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     };
     let spec = TurnSpec {
         format: FORMAT,
-        least_reader: least_reader(&setting),
+        least_reader: least_reader(&setting, ESTIMATES),
+        estimates: ESTIMATES,
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),

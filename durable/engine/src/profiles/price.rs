@@ -70,6 +70,12 @@ impl Price {
         self.rates_of(usage.input_tokens).cost_usd(usage) * factor.unwrap_or(1.0)
     }
 
+    /// The lengths of prompts, in tokens, beyond which input costs more than in a short prompt.
+    pub fn thresholds(&self) -> impl Iterator<Item = u64> {
+        let dearer = self.tiers.iter().filter(|tier| tier.rates.input > self.rates.input);
+        dearer.map(|tier| tier.above_tokens)
+    }
+
     /// The rates of a request with a prompt of this length.
     pub fn rates_of(&self, prompt_tokens: u64) -> &Rates {
         let tier = self.tiers.iter().rfind(|tier| prompt_tokens > tier.above_tokens);
