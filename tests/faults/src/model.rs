@@ -112,6 +112,7 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
         model: body["model"].as_str().unwrap_or_default(),
         include_usage: body["stream_options"]["include_usage"] == true,
         encrypted: false,
+        body: &body,
     };
     let acts = reply_body(&head, &script).into_iter().chain(end(&head, &script));
     let pieces: Vec<Bytes> = acts

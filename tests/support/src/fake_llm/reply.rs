@@ -25,6 +25,8 @@ pub struct Head<'a> {
     pub include_usage: bool,
     /// Whether it asked for its reasoning in a form that it can send back.
     pub encrypted: bool,
+    /// The request.
+    pub body: &'a Value,
 }
 
 impl Head<'_> {

@@ -218,6 +218,7 @@ fn head<'a>(marker: &'a str, step: usize, body: &'a Value) -> Head<'a> {
         model: body["model"].as_str().unwrap_or_default(),
         include_usage: body["stream_options"]["include_usage"] == Value::Bool(true),
         encrypted: body["include"][0] == "reasoning.encrypted_content",
+        body,
     }
 }
 

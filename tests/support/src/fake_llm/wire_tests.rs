@@ -1,7 +1,7 @@
 //! The wires beside Chat Completions: they refuse what the real APIs refuse, and a client of the real streams can read
 //! these.
 
-use crate::fake_llm::seal;
+use crate::fake_llm::{BOUND, seal};
 use crate::http::{self, Reply};
 use crate::{FakeLlm, Outcome, Script, Step, Value, calls, deltas, json};
 
@@ -122,6 +122,26 @@ async fn a_message_streams_as_the_real_api_streams_it() {
     let reply = post(&llm, "/v1/messages", &headers, &later).await.text().await;
     assert!(reply.ends_with("}\n\n") && reply.contains("overloaded_error"), "{reply}");
     assert_eq!(llm.requests("m").await.requests[2].outcome, Outcome::Failed);
+}
+
+// Issue 43
+#[tokio::test]
+async fn bound_thinking_is_taken_behind_its_own_conversation_alone() {
+    let thought = format!("{BOUND} Hm.");
+    let llm = scripted([deltas(["So."]).thinking(&thought), deltas(["x"]), deltas(["y"])]).await;
+    let post = async |body: &Value| post(&llm, "/v1/messages", &[OTHER_KEY, VERSION], body).await;
+    let stream = post(&messages(json!({}))).await.expect(200).await.text().await;
+    let signed =
+        events(&stream).into_iter().find_map(|event| Some(event["delta"]["signature"].as_str()?.to_owned()));
+    let thinking = json!({ "type": "thinking", "thinking": thought, "signature": signed });
+    let text = json!({ "type": "text", "text": "So." });
+    let goes_on = |first: &str, blocks: &[&Value]| {
+        again(&[said(first), json!({ "role": "assistant", "content": blocks }), said("On.")])
+    };
+    post(&goes_on("Hi [[fake:m]]", &[&thinking, &text])).await.expect(200).await;
+    post(&goes_on("Ho [[fake:m]]", &[&text])).await.expect(200).await;
+    let refused = post(&goes_on("Ho [[fake:m]]", &[&thinking, &text])).await.expect(400).await.text().await;
+    assert!(refused.contains("bound to a different conversation"), "{refused}");
 }
 
 #[tokio::test]

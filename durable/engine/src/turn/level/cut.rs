@@ -78,7 +78,7 @@ impl Level {
         let fits = messages_tokens(&self.sent()) <= self.message_tokens;
         let left_out = if fits { self.cuts.left_out.clone() } else { self.places_to_leave_out(thresholds) };
         let is_due = self.cuts.has_replaced || left_out != self.cuts.left_out;
-        is_due.then(|| Cut { messages: self.messages.len(), left_out })
+        is_due.then_some(Cut { messages: self.messages.len(), left_out })
     }
 
     fn places_to_leave_out(&self, thresholds: &[u64]) -> Vec<Range<usize>> {

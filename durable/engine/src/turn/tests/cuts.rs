@@ -45,6 +45,11 @@ pub fn golden() -> Case {
     case
 }
 
+/// The places of messages from one to another.
+fn places(start: usize, end: usize) -> Vec<Range<usize>> {
+    Vec::from([Range { start, end }])
+}
+
 /// The number of messages in each request of a turn.
 fn lengths(case: &Case) -> Vec<usize> {
     case.model.requests.borrow().iter().map(|request| request.messages.len()).collect()
@@ -57,7 +62,7 @@ fn a_level_cuts_once_and_then_only_adds() {
     // Ten rounds fit. A cut leaves six tenths of that.
     let grows = |from: usize, to: usize| (from..=to).map(|rounds| 1 + 2 * rounds);
     assert_eq!(lengths(&case), grows(0, 10).chain(grows(6, 10)).chain(grows(6, 10)).collect::<Vec<_>>());
-    let cut = |messages, from, to| Cut { messages, left_out: vec![Range { start: from, end: to }] };
+    let cut = |messages, from, to| Cut { messages, left_out: places(from, to) };
     let expected = [("11".to_owned(), cut(23, 1, 11)), ("16".to_owned(), cut(33, 1, 21))];
     assert_eq!(cuts(&case), BTreeMap::from(expected));
     let requests = case.model.requests.borrow();
@@ -131,12 +136,12 @@ fn a_run_that_takes_the_turn_up_makes_the_cuts_of_the_journal_alone() {
     };
     assert_eq!(lost(|_| {}), [13, 15, 17]);
     assert_eq!(
-        lost(|cut| cut.as_mut().unwrap().left_out = vec![1..3]),
+        lost(|cut| cut.as_mut().unwrap().left_out = places(1, 3)),
         [21, 13, 15],
         "a smaller cut, and the next one"
     );
-    assert_eq!(lost(|cut| cut.as_mut().unwrap().left_out = vec![1..21]), [3, 5, 7], "a larger cut");
-    let other_history = |cut: &mut Option<Cut>| *cut = Some(Cut { messages: 5, left_out: vec![1..3] });
+    assert_eq!(lost(|cut| cut.as_mut().unwrap().left_out = places(1, 21)), [3, 5, 7], "a larger cut");
+    let other_history = |cut: &mut Option<Cut>| *cut = Some(Cut { messages: 5, left_out: places(1, 3) });
     assert_eq!(lost(other_history), [13, 15, 17], "places among other messages mean nothing");
 }
 
@@ -191,7 +196,10 @@ fn turns_of_a_thread_beyond_the_limit_leave_out_the_same_messages() {
         let case = case.run();
         let requests = case.model.requests.borrow();
         let Message::User { content } = &*requests[0].messages[0] else { panic!() };
-        (content.text()[..4].parse::<usize>().unwrap_or(9_999), lengths(&case)[0])
+        (
+            content.text().chars().take(4).collect::<String>().parse::<usize>().unwrap_or(9_999),
+            lengths(&case)[0],
+        )
     };
     let begin: Vec<usize> = (8..16).map(|turns| first(turns).0).collect();
     assert_eq!(begin, [0, 0, 0, 5, 5, 5, 5, 9], "not each turn leaves out other messages");

@@ -226,7 +226,7 @@ impl Random {
         // Half of the turns have a client that knows forms.
         case.setting.forms = self.priced;
         case.setting.simple_iterations = self.limits.iterations.min(5);
-        case.model.thinks.set(self.seed % 2 == 0);
+        case.model.thinks.set(self.seed.is_multiple_of(2));
         case.price = self.priced.then_some(Price::flat(1.0, 0.5, 2.0));
         let mut steps = 0;
         let mut kills = self.kills.iter();

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use crate::fake_llm::history::marker;
-use crate::fake_llm::wire::{Headers, Wrong, is_name, seal, unknown};
+use crate::fake_llm::wire::{Headers, Wrong, is_name, unknown};
+
+use super::bound::{BOUND, signature};
 
 const BODY: [&str; 17] = [
     "model",
@@ -58,7 +60,7 @@ fn check_body(body: &Value) -> Result<(), String> {
     for (index, block) in list(&body["system"]).iter().enumerate() {
         check_text(block, &format!("system.{index}"))?;
     }
-    check_messages(list(&body["messages"]))?;
+    check_messages(body, list(&body["messages"]))?;
     match marks(body) {
         0..=4 => Ok(()),
         found => Err(format!("A maximum of 4 blocks with cache_control may be provided. Found {found}.")),
@@ -120,7 +122,7 @@ fn check_wishes(body: &Value, most: u64, tools: bool) -> Result<(), String> {
     Ok(())
 }
 
-fn check_messages(messages: &[Value]) -> Result<(), String> {
+fn check_messages(body: &Value, messages: &[Value]) -> Result<(), String> {
     if messages.is_empty() {
         return Err("messages: at least one message is required".into());
     }
@@ -143,7 +145,7 @@ fn check_messages(messages: &[Value]) -> Result<(), String> {
         }
         open = match role {
             "user" => check_user(blocks, &open, &at)?,
-            _ => check_assistant(blocks, &at)?,
+            _ => check_assistant(blocks, &at, body, messages.get(..index).unwrap_or_default())?,
         };
     }
     if !open.is_empty() {
@@ -206,7 +208,12 @@ fn check_user<'a>(blocks: &'a [Value], open: &[&str], at: &str) -> Result<Vec<&'
 }
 
 /// The ids of its calls.
-fn check_assistant<'a>(blocks: &'a [Value], at: &str) -> Result<Vec<&'a str>, String> {
+fn check_assistant<'a>(
+    blocks: &'a [Value],
+    at: &str,
+    body: &Value,
+    before: &[Value],
+) -> Result<Vec<&'a str>, String> {
     let mut ids: Vec<&str> = Vec::new();
     for (index, block) in blocks.iter().enumerate() {
         let at = format!("{at}.content.{index}");
@@ -215,7 +222,11 @@ fn check_assistant<'a>(blocks: &'a [Value], at: &str) -> Result<Vec<&'a str>, St
             Some("thinking") => {
                 known(block, &at, &["type", "thinking", "signature"])?;
                 let thought = block["thinking"].as_str().unwrap_or_default();
-                if block["signature"].as_str() != Some(&seal(thought)) {
+                let is_valid = block["signature"].as_str() == Some(&signature(thought, body, before));
+                if !is_valid && thought.starts_with(BOUND) {
+                    return Err(format!("{at}: The block is bound to a different conversation"));
+                }
+                if !is_valid {
                     return Err(format!("{at}: Invalid `signature` in `thinking` block"));
                 }
             }

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::fake_llm::reply::{Act, Head, pieces};
 use crate::fake_llm::script::Step;
-use crate::fake_llm::wire::{Reply, seal};
+use crate::fake_llm::wire::Reply;
+
+use super::bound::signature;
 
 /// The events of a step.
 pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
@@ -29,7 +31,8 @@ pub fn reply(head: &Head<'_>, step: &Step) -> Reply {
             sent += 1;
             body.extend(step.waits(sent));
         }
-        let signature = seal(&step.reasoning.concat());
+        let before = head.body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let signature = signature(&step.reasoning.concat(), head.body, before);
         body.push(delta(at, json!({ "type": "signature_delta", "signature": signature })));
     }
     if !step.text.is_empty() {
