@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 pub use self::clock::FakeClock;
 use self::keys::{judge_key, script_key, verdict_key};
-pub use self::thinking::asking;
-use self::thinking::{asked, thought};
+use self::thinking::thought;
 use super::support::Disk;
 use crate::journal::Fact;
 use crate::ports::*;
 use crate::profiles::{Chain, PricedModel};
+use crate::turn::asker;
 use wire::model::*;
 
 /// The model's behaviour in one step of a level.
@@ -173,7 +173,7 @@ impl Model for ScriptedModel {
     ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
         self.until_ms.set(until_ms);
         self.requests.borrow_mut().push(request.clone());
-        self.asked_at.borrow_mut().push(asked());
+        self.asked_at.borrow_mut().push(asker());
         let started = self.disk.count(|entry| matches!(entry.fact, Fact::ModelStarted { .. }));
         assert!(self.requests.borrow().len() <= started, "a model is asked before its call is on disk");
         let (reply, at, step) = self.reply(request);

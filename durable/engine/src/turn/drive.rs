@@ -194,6 +194,7 @@ impl Turn {
     }
 }
 
+// Long: an arm for each report of the port.
 async fn listen(
     turn: &Turn,
     level: &Level,
@@ -205,7 +206,7 @@ async fn listen(
     let chain = turn.spec.chain_of(level.models());
     turn.written().await?;
     #[cfg(any(test, feature = "testing"))]
-    crate::testing::asking(at);
+    super::asker::note_asker(at);
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     while let Some(heard) = hearing.next().await {
         let events = match heard {

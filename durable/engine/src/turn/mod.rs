@@ -19,6 +19,8 @@
 
 mod agents;
 mod announcing;
+#[cfg(any(test, feature = "testing"))]
+mod asker;
 mod asking;
 mod called;
 mod closing;
@@ -47,6 +49,8 @@ mod writing;
 
 use crate::ports::LogError;
 
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use self::asker::asker;
 pub(crate) use self::called::{make_call, make_calls, make_calls_of};
 pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]
