@@ -46,6 +46,7 @@ mod openai;
 mod parked;
 mod pins;
 mod plans;
+mod prefixes;
 mod projects;
 mod queue;
 mod quotas;

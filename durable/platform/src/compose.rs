@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{AgentSetting, FORMAT, Guards, Session, Setting, Summaries, TurnSpec, least_reader};
+use engine::journal::{
+    AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, Session, Setting, Summaries, TurnSpec,
+};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -152,7 +154,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let subtask_chain = other(Role::Subagent);
     let spec = TurnSpec {
         format: FORMAT,
-        least_reader: least_reader(&setting, &chain, subtask_chain.as_ref()),
+        least_reader: LEAST_READER,
+        estimates: ESTIMATES,
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
@@ -176,7 +179,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
     };
-    Ok((spec, parts))
+    Ok((spec.with_least_reader(), parts))
 }
 
 /// The prompt of a next turn without a chat context, memories and servers: the one that a person reads while no turn is

@@ -192,6 +192,7 @@ mod tests {
             system: "Be.".into(),
             messages: messages.into_iter().map(Rc::new).collect(),
             tools: Rc::new([tool]),
+            turn_from: None,
             tool_choice: ToolChoice::Auto,
             response_schema: None,
             max_output_tokens: None,

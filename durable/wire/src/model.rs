@@ -4,15 +4,16 @@
 use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use crate::protocol::Content;
 
 mod choice;
 mod error;
+mod raw;
 
 pub use choice::{Capabilities, ModelChoice, ModelOptions};
 pub use error::{ModelError, ModelErrorKind};
+pub use raw::{RawMessage, RawValueEq, as_text};
 
 /// One call of a model.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +23,8 @@ pub struct ModelRequest {
     pub system: Rc<str>,
     /// The conversation, the system prompt excepted. Each tool call in it has exactly one result.
     pub messages: Vec<Rc<Message>>,
+    /// The place of the first message of the current turn; none where that is the last message of the user.
+    pub turn_from: Option<usize>,
     /// Empty if the model or the level has no tools.
     pub tools: Rc<[ToolDefinition]>,
     pub tool_choice: ToolChoice,
@@ -42,12 +45,19 @@ impl ModelRequest {
             model,
             system,
             messages: Vec::new(),
+            turn_from: None,
             tools: Rc::new([]),
             tool_choice: ToolChoice::Auto,
             response_schema: None,
             max_output_tokens: None,
             cache_key: None,
         }
+    }
+
+    /// The place of the message with which the current turn begins. A service's remarks are messages of the user too.
+    pub fn current_turn(&self) -> usize {
+        let is_users = |message: &Rc<Message>| matches!(**message, Message::User { .. });
+        self.turn_from.or_else(|| self.messages.iter().rposition(is_users)).unwrap_or(0)
     }
 
     /// The most tokens of the reply: the smallest of the turn's limit, the operator's, and all that the model can write,
@@ -116,74 +126,6 @@ pub struct ToolCall {
     pub name: String,
     /// The arguments as the model wrote them. They should be a JSON object, but nothing has checked that yet.
     pub arguments: String,
-}
-
-/// An assistant message as its provider wrote it. Codecs return it only to the same model of the same provider over the
-/// same API: other models refuse foreign reasoning (Mistral, OpenAI) or cannot read it (Anthropic).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct RawMessage {
-    pub provider: String,
-    /// The codec's name for its wire.
-    #[serde(default)]
-    pub wire: String,
-    #[serde(default)]
-    pub model: String,
-    /// The JSON of the message: unknown fields, signatures and order as they came.
-    #[serde(with = "as_text")]
-    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
-    pub json: RawValueEq,
-}
-
-impl RawMessage {
-    /// A message that this model sent over this API.
-    pub fn of(choice: &ModelChoice, wire: &str, json: RawValueEq) -> Self {
-        let (provider, model) = (choice.provider.clone(), choice.model.clone());
-        RawMessage { provider, wire: wire.to_owned(), model, json }
-    }
-
-    /// The message, if this model sent it over this API.
-    pub fn for_model(&self, choice: &ModelChoice, wire: &str) -> Option<&RawValue> {
-        let same = self.provider == choice.provider && self.wire == wire && self.model == choice.model;
-        same.then_some(&*self.json.0)
-    }
-}
-
-/// A [`RawValue`] that compares by its text.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct RawValueEq(pub Box<RawValue>);
-
-impl PartialEq for RawValueEq {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.get() == other.0.get()
-    }
-}
-
-/// Stores raw JSON as a string: serde reads tagged and flattened types through a buffer that cannot hold raw JSON, so
-/// it could write such a journal entry and then fail to read it.
-pub mod as_text {
-    use std::borrow::Borrow;
-
-    use serde::{Deserialize, Deserializer, Serializer, de::Error};
-    use serde_json::value::RawValue;
-
-    use super::RawValueEq;
-
-    /// The text of the JSON.
-    pub fn serialize<S: Serializer>(raw: &impl Borrow<RawValueEq>, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(raw.borrow().0.get())
-    }
-
-    /// The JSON of a text, byte for byte.
-    pub fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-    where
-        D: Deserializer<'de>,
-        T: From<RawValueEq>,
-    {
-        let text = String::deserialize(deserializer)?;
-        RawValue::from_string(text).map(|raw| RawValueEq(raw).into()).map_err(D::Error::custom)
-    }
 }
 
 /// Tokens of one call, as the provider counted them.

@@ -4,14 +4,13 @@
 //! A deploy or a rollback can hand a turn to code that is older or newer than the code that began it. Reading is
 //! lenient: a member that is missing has its default, a member that is unknown is ignored, and a fact that is unknown
 //! becomes [`Fact::Unknown`]. Ignoring must not fail open. So entry 0 names the oldest format whose readers may go on
-//! ([`TurnSpec::least_reader`](super::TurnSpec::least_reader)). Code that is older than that, or that meets an unknown
+//! ([`TurnSpec::least_reader`]). Code that is older than that, or that meets an unknown
 //! fact, ends the turn as `interrupted` with all text that the journal holds.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Entry, Fact, Setting};
-use crate::profiles::Chain;
+use super::{Entry, Fact, Setting, TurnSpec};
 
 /// The format that this code writes. 1: each replay built child levels from the code. 2: the journal holds
 /// the specification of each child level (`opened`, `toolset`).
@@ -33,18 +32,27 @@ const WITH_SESSION: u32 = 4;
 /// chooses, and lets them quit.
 const WITH_GUARDS: u32 = 5;
 
-/// The same of a turn with a model that is called over a wire of its own: older code would call it over another one,
-/// which may refuse its tools.
-const WITH_WIRE: u32 = 6;
+/// The same of a turn with a model that is called over a wire of its own, because older code would call it over another
+/// one, which may refuse its tools; and of a turn with a limit of money, for which older code would reserve too little.
+const WITH_WIRE_OR_MONEY: u32 = 6;
 
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_WIRE;
+pub(crate) const NEWEST_READ: u32 = WITH_WIRE_OR_MONEY;
 
-/// The oldest format whose readers may go on with a turn of this setting and these models.
-pub fn least_reader(setting: &Setting, chain: &Chain, subtask_chain: Option<&Chain>) -> u32 {
-    let mut chains = setting.chains().chain([chain]).chain(subtask_chain);
-    let has_wire = chains.any(|chain| chain.iter().any(|offer| offer.choice.wire.is_some()));
-    of_setting(setting).max(if has_wire { WITH_WIRE } else { LEAST_READER })
+/// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
+pub const ESTIMATES: u32 = 1;
+
+impl TurnSpec {
+    /// The same with its least reader: the oldest format whose readers may go on with this turn. Cuts raise it not: older
+    /// code sends more messages, and repeats no finished call.
+    pub fn with_least_reader(self) -> Self {
+        let TurnSpec { setting, chain, subtask_chain, .. } = &self;
+        let mut chains = setting.chains().chain([chain]).chain(subtask_chain);
+        let has_wire = chains.any(|chain| chain.iter().any(|offer| offer.choice.wire.is_some()));
+        let limits_money = self.estimates > 0 && self.limits.turn_cost_microusd.is_some();
+        let least = if has_wire || limits_money { WITH_WIRE_OR_MONEY } else { LEAST_READER };
+        TurnSpec { least_reader: of_setting(setting).max(least), ..self }
+    }
 }
 
 fn of_setting(setting: &Setting) -> u32 {

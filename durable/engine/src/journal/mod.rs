@@ -4,6 +4,7 @@
 
 mod agent;
 mod answer;
+mod cut;
 mod end;
 mod format;
 mod hook;
@@ -30,9 +31,10 @@ pub use agent::{
     MAX_NAME_BYTES, MAX_TRANSCRIPT_BYTES, People, Round, fault_of_name, todo_key,
 };
 pub use answer::{Answer, Asking};
+pub use cut::Cut;
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub(crate) use format::NEWEST_READ;
-pub use format::{FORMAT, LEAST_READER, least_reader, told_result};
+pub use format::{ESTIMATES, FORMAT, LEAST_READER, told_result};
 pub use hook::HookSaid;
 pub use level::LevelSpec;
 pub use outcome::{ModelOutcome, ToolEnd};
@@ -119,6 +121,9 @@ pub enum Fact {
         /// The reservation: estimated input and greatest output, held until the call has its outcome.
         #[serde(default)]
         held: Usage,
+        /// The cut of the level's messages before the call; none where the request begins with the one before it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cut: Option<Cut>,
     },
     /// A request of a model call failed, and another one was reserved and is about to be made. `failed` and
     /// `asked` are places in the chain; `requests` is the number of requests before.
@@ -262,6 +267,10 @@ pub struct TurnSpec {
     /// The oldest format whose readers may go on with the turn.
     #[serde(default = "format::first")]
     pub least_reader: u32,
+    /// The rules by which the turn estimates tokens and shortens its requests. 0, of former code: each request is pruned
+    /// anew. 1: a level cuts its messages and then only adds to them ([`Cut`]).
+    #[serde(default, skip_serializing_if = "is_former")]
+    pub estimates: u32,
     pub thread_id: String,
     pub turn_id: String,
     pub user_message_id: String,
@@ -308,6 +317,10 @@ pub struct TurnSpec {
     pub replaces_message_id: Option<String>,
     #[serde(default)]
     pub created_at: u64,
+}
+
+fn is_former(estimates: &u32) -> bool {
+    *estimates == 0
 }
 
 impl TurnSpec {

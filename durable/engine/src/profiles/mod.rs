@@ -61,7 +61,7 @@ pub struct Limits {
     pub wall_clock_ms: u64,
     /// Bytes of one tool's result; the engine truncates a longer one.
     pub tool_result_bytes: usize,
-    /// Tokens of one request; the engine prunes older turns to fit.
+    /// Tokens of one request; the engine leaves older turns out to fit.
     pub history_tokens: u64,
     /// Further attempts at a structured result after one that violates its schema.
     pub schema_retries: u32,

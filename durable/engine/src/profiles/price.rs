@@ -82,6 +82,12 @@ impl Price {
         Price { rates: self.rates.times(factor), tiers, service_tiers: self.service_tiers }
     }
 
+    /// The lengths of prompts, in tokens, beyond which input costs more than in a short prompt.
+    pub fn thresholds(&self) -> impl Iterator<Item = u64> {
+        let dearer = self.tiers.iter().filter(|tier| tier.rates.input > self.rates.input);
+        dearer.map(|tier| tier.above_tokens)
+    }
+
     /// The rates of a request with a prompt of this length.
     pub fn rates_of(&self, prompt_tokens: u64) -> &Rates {
         let tier = self.tiers.iter().rfind(|tier| prompt_tokens > tier.above_tokens);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::canned::canned_reply;
-use crate::journal::{Entry, Fact, ModelOutcome, Steered, ToolEnd};
+use crate::journal::{Cut, Entry, Fact, ModelOutcome, Steered, ToolEnd};
 use wire::model::ToolCall;
 
 /// The outcomes of earlier runs of a turn. Empty in the turn's first run, and never added to: this run
@@ -12,6 +12,8 @@ use wire::model::ToolCall;
 pub(crate) struct Replay {
     models: BTreeMap<String, (String, ModelOutcome)>,
     attempts: BTreeMap<String, u32>,
+    /// The cuts before model calls.
+    cuts: BTreeMap<String, Cut>,
     /// The model calls that a run ended without an outcome.
     dropped: BTreeSet<String>,
     ended: BTreeMap<String, ToolEnd>,
@@ -39,9 +41,10 @@ impl Replay {
                     replay.fruitless += 1;
                     continue;
                 }
-                Fact::ModelStarted { .. } => {
+                Fact::ModelStarted { cut, .. } => {
                     // The start of a model call is no progress: a turn that dies in its model call writes it
                     // each time.
+                    replay.cuts.extend(cut.map(|cut| (at.clone(), cut)));
                     *replay.attempts.entry(at).or_default() += 1;
                     continue;
                 }
@@ -100,6 +103,11 @@ impl Replay {
     /// How often a model call was begun.
     pub(crate) fn attempts(&self, at: &str) -> u32 {
         self.attempts.get(at).copied().unwrap_or(0)
+    }
+
+    /// The cut before a model call.
+    pub(crate) fn cut(&self, at: &str) -> Option<&Cut> {
+        self.cuts.get(at)
     }
 
     /// Whether a run ended a model call without an outcome.

@@ -3,6 +3,7 @@
 
 mod hooks;
 mod plans;
+mod prefixes;
 mod shown;
 mod totals;
 
@@ -12,6 +13,8 @@ use serde_json::Value;
 
 use self::hooks::Hook;
 use self::plans::plans;
+use self::prefixes::prefixes;
+pub use self::prefixes::{cuts, raw_of};
 use self::shown::parts;
 use self::totals::*;
 use super::support::*;
@@ -33,6 +36,7 @@ pub fn check(case: &Case) {
     parts(case, &events, &shown);
     history(case, &client);
     kept(case, &client, &shown);
+    prefixes(case, &shown);
     plans(case, &events, &shown);
     if case.limits.tool_result_bytes >= 5_000 {
         memory(&client, None, &BTreeMap::new(), &shown);

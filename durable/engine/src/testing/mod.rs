@@ -18,7 +18,7 @@ mod support;
 mod test_tools;
 
 pub use hungry::hungry;
-pub use invariants::check;
+pub use invariants::{check, cuts, raw_of};
 pub use lines::line;
 pub use support::*;
 pub use test_tools::{TestTools, name_form};

@@ -1,22 +1,27 @@
-//! A model that plays scripts, and the clock that only tests advance.
+//! A model that plays scripts.
 
+mod clock;
 mod keys;
+mod thinking;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::Poll;
 
-use futures::future::{LocalBoxFuture, poll_fn};
+use futures::Stream;
+use futures::future::poll_fn;
 use futures::stream::{self, LocalBoxStream, StreamExt};
-use futures::{FutureExt, Stream};
 use serde_json::{Value, json};
 
+pub use self::clock::FakeClock;
 use self::keys::{judge_key, script_key, verdict_key};
+use self::thinking::thought;
 use super::support::Disk;
 use crate::journal::Fact;
 use crate::ports::*;
 use crate::profiles::{Chain, PricedModel};
+use crate::turn::asker;
 use wire::model::*;
 
 /// The model's behaviour in one step of a level.
@@ -68,6 +73,10 @@ pub struct ScriptedModel {
     pub answers_at: Cell<usize>,
     /// Tokens that each call writes to the provider's cache.
     pub writes_cache: Cell<u64>,
+    /// The key of each request's model call.
+    pub asked_at: RefCell<Vec<String>>,
+    /// Whether each reply has a message of the provider's, as thinking models send.
+    pub thinks: Cell<bool>,
     /// The turn's deadline, as the last call got it.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
@@ -82,6 +91,8 @@ impl ScriptedModel {
             aborted: Rc::default(),
             answers_at: Cell::default(),
             writes_cache: Cell::default(),
+            asked_at: RefCell::default(),
+            thinks: Cell::default(),
             until_ms: Cell::default(),
             pace,
             disk,
@@ -147,7 +158,7 @@ impl ScriptedModel {
             tool_calls,
             finish,
             usage,
-            raw: None,
+            raw: self.thinks.get().then(|| thought(step)),
         }))])
     }
 }
@@ -162,6 +173,7 @@ impl Model for ScriptedModel {
     ) -> LocalBoxStream<'static, Result<Heard, ModelError>> {
         self.until_ms.set(until_ms);
         self.requests.borrow_mut().push(request.clone());
+        self.asked_at.borrow_mut().push(asker());
         let started = self.disk.count(|entry| matches!(entry.fact, Fact::ModelStarted { .. }));
         assert!(self.requests.borrow().len() <= started, "a model is asked before its call is on disk");
         let (reply, at, step) = self.reply(request);
@@ -316,83 +328,6 @@ pub async fn yield_once() {
         Poll::Pending
     })
     .await;
-}
-
-/// The clock of tests: time passes only where a test lets it.
-#[derive(Default)]
-pub struct FakeClock {
-    now: Rc<Cell<u64>>,
-    /// Whether time passes where somebody sleeps, so that each sleep ends at once.
-    is_eager: bool,
-    /// Milliseconds that pass at each reading of the clock.
-    pub tick: Cell<u64>,
-    sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
-}
-
-impl FakeClock {
-    /// A clock that shows this time.
-    pub fn at(now_ms: u64) -> Self {
-        FakeClock { now: Rc::new(Cell::new(now_ms)), ..FakeClock::default() }
-    }
-
-    /// A clock whose sleeps end at once: the time passes that they take.
-    pub fn eager() -> Self {
-        FakeClock { is_eager: true, ..FakeClock::default() }
-    }
-
-    /// Lets time pass, and wakes the sleepers whose time has come.
-    pub fn pass(&self, ms: u64) {
-        self.now.set(self.now.get() + ms);
-        self.wake();
-    }
-
-    /// The number of sleeps that are still awaited.
-    pub fn timers(&self) -> usize {
-        self.sleepers.borrow().iter().filter(|(_, sender)| !sender.is_canceled()).count()
-    }
-
-    /// Sets the time.
-    pub fn set(&self, now_ms: u64) {
-        self.now.set(now_ms);
-    }
-
-    /// Advances to the earliest wake-up; false if there is none.
-    pub fn advance_to_next(&self) -> bool {
-        self.sleepers.borrow_mut().retain(|(_, sender)| !sender.is_canceled());
-        let next = self.sleepers.borrow().iter().map(|(due, _)| *due).min();
-        let Some(next) = next else { return false };
-        self.now.set(self.now.get().max(next));
-        self.wake();
-        true
-    }
-
-    fn wake(&self) {
-        let sleepers = std::mem::take(&mut *self.sleepers.borrow_mut());
-        for (due, sender) in sleepers {
-            if due <= self.now.get() {
-                let _ = sender.send(());
-            } else {
-                self.sleepers.borrow_mut().push((due, sender));
-            }
-        }
-    }
-}
-
-impl Clock for FakeClock {
-    fn now_ms(&self) -> u64 {
-        self.now.set(self.now.get() + self.tick.get());
-        self.now.get()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        if self.is_eager {
-            let now = Rc::clone(&self.now);
-            return async move { now.set(now.get() + ms) }.boxed_local();
-        }
-        let (sender, receiver) = futures::channel::oneshot::channel();
-        self.sleepers.borrow_mut().push((self.now.get() + ms, sender));
-        receiver.map(|_| ()).boxed_local()
-    }
 }
 
 /// A model without a price.

@@ -16,8 +16,8 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, Fact, History, Past, PastId, Setting, Summary, TextPart, TurnEnd, TurnSpec,
-    least_reader,
+    Commit, ESTIMATES, Entry, FORMAT, Fact, History, Past, PastId, Setting, Summary, TextPart, TurnEnd,
+    LEAST_READER, TurnSpec,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -152,6 +152,8 @@ pub struct Case {
     pub subtask_chain: Option<Chain>,
     pub context: &'static str,
     pub setting: Setting,
+    /// The turn's rules for estimates.
+    pub estimates: u32,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
     /// The agents of earlier turns.
@@ -191,6 +193,7 @@ impl Case {
             subtask_chain: None,
             context: "thread",
             setting: Setting::default(),
+            estimates: ESTIMATES,
             agents: Rc::default(),
         }
     }
@@ -222,7 +225,8 @@ impl Case {
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,
-            least_reader: least_reader(&self.setting, &chain, self.subtask_chain.as_ref()),
+            least_reader: LEAST_READER,
+            estimates: self.estimates,
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),
@@ -243,6 +247,7 @@ impl Case {
             replaces_message_id: self.replaces.map(str::to_owned),
             created_at: 0,
         }
+        .with_least_reader()
     }
 
     /// The history in turns, each from a user message on. The first one has the row 1 and the id `past-1`.

@@ -33,7 +33,9 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                 }
                 Step::Steer => turn.parts.course.steer(turn, level).await?,
                 Step::CallModel(_) if hooking::comment(turn, level).await? => {}
-                Step::CallModel(request) => {
+                Step::CallModel(_) => {
+                    turn.cut(level);
+                    let request = level.request();
                     let outcome = call_model(turn, level, &request).await?;
                     level.apply_model(outcome);
                 }
@@ -94,9 +96,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
 
 /// Reserves the root's first model call when the turn begins, so that its start is written with entry 0. `drive` makes
 /// the call.
-pub(super) fn start_first(turn: &Turn, root: &Level) -> Result<(), LogError> {
-    let Step::CallModel(request) = root.next() else { return Ok(()) };
-    let started = start(turn, root, &root.step_key(), root.digest().hex(), &request);
+pub(super) fn start_first(turn: &Turn, root: &mut Level) -> Result<(), LogError> {
+    let Step::CallModel(_) = root.next() else { return Ok(()) };
+    turn.cut(root);
+    let started = start(turn, root, &root.step_key(), root.digest().hex(), &root.request());
     let begun = started.and_then(|started| match started {
         // A turn without room for the call is stopped now.
         Err(exceeded) if exceeded.raised_to.is_none() => turn.exceed(exceeded),
@@ -146,7 +149,8 @@ fn start(
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
     let (held, spending) = reservation_of(turn, level, request);
-    let entry = turn.entry(at, Fact::ModelStarted { digest, attempt, place: place.clone(), held });
+    let cut = level.cut_before_call().cloned();
+    let entry = turn.entry(at, Fact::ModelStarted { digest, attempt, place: place.clone(), held, cut });
     let mut events: Vec<_> = turn.told_before(level, at, request).into_iter().collect();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
@@ -190,6 +194,7 @@ impl Turn {
     }
 }
 
+// Long: an arm for each report of the port.
 async fn listen(
     turn: &Turn,
     level: &Level,
@@ -200,6 +205,8 @@ async fn listen(
     let from = Speaking { place: &level.place, at, attempt };
     let chain = turn.spec.chain_of(level.models());
     turn.written().await?;
+    #[cfg(any(test, feature = "testing"))]
+    super::asker::note_asker(at);
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     while let Some(heard) = hearing.next().await {
         let events = match heard {

@@ -2,6 +2,7 @@
 //! reads no clock and draws no random numbers, so the same outcomes lead to the same steps, live and in
 //! replay.
 
+mod cut;
 mod earlier;
 mod hooked;
 mod led;
@@ -13,11 +14,12 @@ mod transcript;
 
 use std::rc::Rc;
 
+use self::cut::Cuts;
 pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
 pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
+use self::prune::fixed_tokens;
 pub use self::prune::request_tokens;
-use self::prune::{fixed_tokens, messages_tokens, prune};
 pub(crate) use self::staged::Staged;
 pub(super) use self::start::LevelStart;
 pub use self::step::{LevelEnd, Step};
@@ -87,6 +89,8 @@ pub struct Level {
     staged: Option<Box<Staged>>,
     /// The token limit for the messages of a request; prompt and tools come on top.
     message_tokens: u64,
+    /// The messages that requests leave out.
+    cuts: Cuts,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
     at_limit: AtLimit,
@@ -107,7 +111,7 @@ impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, nested, models, model, system, history, instructions, belt, .. } =
             start;
-        let LevelStart { earlier, hooked, schema, opening, memory, digest, own, .. } = start;
+        let LevelStart { earlier, hooked, schema, opening, memory, digest, own, estimates, .. } = start;
         let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
@@ -141,6 +145,7 @@ impl Level {
             hooked,
             staged: None,
             message_tokens,
+            cuts: Cuts::new(estimates),
             iterations: 0,
             schema,
             at_limit,
@@ -183,9 +188,10 @@ impl Level {
         }
     }
 
-    /// The request of the next model call, pruned to the token limit.
+    /// The request of the next model call, within the token limit.
     pub(super) fn request(&self) -> ModelRequest {
         ModelRequest {
+            turn_from: self.turn_from(),
             model: Rc::clone(&self.model),
             system: Rc::clone(&self.system),
             messages: self.sent(),
@@ -223,31 +229,12 @@ impl Level {
         self.state = State::Tools(calls.iter().cloned().collect());
     }
 
-    /// The messages of the next request.
-    fn sent(&self) -> Vec<Rc<Message>> {
-        prune(&self.messages, self.earlier.summaries(), self.stage_from(), self.message_tokens)
-    }
-
-    /// Halves the token limit of the messages, once. Returns whether that makes the next request shorter.
-    fn shorten(&mut self) -> bool {
-        if self.shortening != Shortening::No {
-            return false;
-        }
-        let before = self.sent();
-        self.message_tokens = messages_tokens(&before) / 2;
-        self.shortening = Shortening::Again;
-        self.digest = self.digest.with("shortened");
-        self.sent().len() < before.len()
-    }
-
     /// Takes the outcome of a model call.
     pub fn apply_model(&mut self, outcome: ModelOutcome) {
         self.iterations += 1;
         self.hooked.heard();
         self.heard_steering();
-        if self.shortening == Shortening::Again {
-            self.shortening = Shortening::Done;
-        }
+        self.heard_cut();
         let reply = match outcome {
             ModelOutcome::Failed { error, said }
                 if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>

@@ -4,6 +4,7 @@
 //! - `run`: the life of a turn, from entry 0 to its end. `writing`: its clock, its commits, its checks.
 //! - `gathered`: the commits of one poll, written as one.
 //! - `level`: one level as a pure state machine, which decides each next step. `open`: opens child levels.
+//! - `cutting`: decides before a model call whether the level leaves messages out, or finds the decision in the journal.
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
 //! - `reading`: reads content from outside that a call of the engine needs, by a call of its own.
@@ -18,10 +19,13 @@
 
 mod agents;
 mod announcing;
+#[cfg(any(test, feature = "testing"))]
+mod asker;
 mod asking;
 mod called;
 mod closing;
 pub(crate) mod composite;
+mod cutting;
 mod drive;
 #[cfg(any(test, feature = "faults"))]
 mod edition;
@@ -45,6 +49,8 @@ mod writing;
 
 use crate::ports::LogError;
 
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use self::asker::asker;
 pub(crate) use self::called::{make_call, make_calls, make_calls_of};
 pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]

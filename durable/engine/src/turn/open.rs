@@ -138,6 +138,7 @@ impl Turn {
             digest,
             opening: Some(Rc::clone(&opening)),
             own: self.facts(),
+            estimates: self.spec.estimates,
         };
         Level::new(start, Limits { iterations: spec.iterations, ..self.spec.limits })
     }

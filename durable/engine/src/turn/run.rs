@@ -98,14 +98,14 @@ impl Turn {
         let thinking = ("state".to_owned(), turn.agent_state(None));
         let events = vec![("session".to_owned(), session), thinking];
         turn.gather(Commit { entries: vec![turn.entry("", started)], events, ..Commit::default() });
-        let root = turn.root()?;
+        let mut root = turn.root()?;
         // A blank message is answered without any call; a mode makes its own calls before the root's, and hooks may comment
         // on the input.
         let comments = root.hooks().iter().any(|hook| hook.on == HookPoint::Input);
         let setting = &turn.spec.setting;
         let is_led = setting.mode.is_some() || setting.session.is_some();
         if !is_led && !turn.spec.is_blank() && !comments {
-            start_first(&turn, &root)?;
+            start_first(&turn, &mut root)?;
         }
         turn.flush()?;
         turn.begun.replace(Some(root));
@@ -341,6 +341,7 @@ impl Turn {
             memory: AgentMemory::default(),
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),
             own: self.facts(),
+            estimates: self.spec.estimates,
         }
     }
 

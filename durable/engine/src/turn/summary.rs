@@ -70,7 +70,7 @@ fn opening(leaving: Leaving) -> Opening {
 fn has_room(turn: &Turn, child: &Level, level: &Level) -> bool {
     let Step::CallModel(request) = child.next() else { return false };
     let mut budget = turn.record.borrow().budget.clone();
-    let calls = [(child, request), (level, level.request())];
+    let calls = [(child, request), (level, turn.request_after_cut(level))];
     calls.iter().all(|(level, request)| {
         let held = reservation_of(turn, level, request).1;
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1).or_else(|| budget.exceeded_by_tokens(held));

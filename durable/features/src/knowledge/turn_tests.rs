@@ -68,22 +68,23 @@ fn retrieved_context_precedes_the_message() {
 // N-032 N-146: the context limit counts it, and pruning removes it last.
 #[test]
 fn retrieved_context_is_pruned_with_the_rest() {
+    let before = "before".repeat(100);
     let sent = |spare: u64| {
         let (mut case, _) = case(script(&[("go", vec![Reply::Text("Done.")])]));
-        case.history = vec![Message::User { content: "before".into() }];
+        case.history = vec![Message::User { content: before.as_str().into() }];
         let whole = request_tokens(&{
             let (whole, _) = self::case(script(&[("go", vec![Reply::Text("Done.")])]));
             let whole = whole.run();
             whole.model.requests.borrow()[0].clone()
         });
-        let case = case.limits(|limits| limits.history_tokens = whole + spare - 9).run();
+        let case = case.limits(|limits| limits.history_tokens = whole + spare).run();
         said(&case.model.requests.borrow()[0])
     };
-    // Beside its text a message costs 8 tokens, "before" 9 in all.
-    assert_eq!(sent(9 + 9), ["before", FOUND, "go"]);
-    assert_eq!(sent(9 + 8), [FOUND, "go"]);
-    assert_eq!(sent(9), [FOUND, "go"]);
-    assert_eq!(sent(8), ["go"]);
+    // Beside its text a message costs 8 tokens, the one before 158 in all.
+    assert_eq!(sent(158), [before.as_str(), FOUND, "go"]);
+    assert_eq!(sent(157), [FOUND, "go"]);
+    // A cut leaves three fifths of the limit.
+    assert_eq!(sent(0), ["go"]);
 }
 
 // N-032: a repeated call writes once, and a replay uses the frozen entry 0.

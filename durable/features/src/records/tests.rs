@@ -23,7 +23,13 @@ fn result(at: &str, content: &str) -> String {
 
 fn reply(at: &str, raw: &str) -> String {
     let json = RawValueEq(RawValue::from_string(json!(raw).to_string()).unwrap());
-    let raw = RawMessage { provider: "p".to_owned(), wire: "w".to_owned(), model: "m".to_owned(), json };
+    let raw = RawMessage {
+        provider: "p".to_owned(),
+        wire: "w".to_owned(),
+        model: "m".to_owned(),
+        json,
+        is_cut_off: false,
+    };
     let reply = ModelReply {
         text: "Yes.".to_owned(),
         tool_calls: Vec::new(),

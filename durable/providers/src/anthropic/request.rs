@@ -216,7 +216,7 @@ fn is_false(flag: &bool) -> bool {
 /// message.
 fn turns(request: &ModelRequest) -> Vec<Turn<'_>> {
     let messages = &request.messages;
-    let current = messages.iter().rposition(|message| matches!(**message, Message::User { .. })).unwrap_or(0);
+    let current = request.current_turn();
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for (place, message) in messages.iter().enumerate() {
         let (role, content) = match &**message {
@@ -276,9 +276,11 @@ fn said<'a>(message: &'a Message, choice: &ModelChoice) -> Vec<Block<'a>> {
 }
 
 /// A reply of the model: its own blocks, if this model wrote them.
-/// The codec returns thinking only within its turn, that is after the last message of the user, where Anthropic
-/// requires it. It leaves out the thinking of earlier turns: the newest models bind a thinking block to everything
-/// before it, so after pruning or with a new system prompt the API would refuse the whole conversation for good.
+/// The codec returns thinking only within its turn, where Anthropic requires it. It leaves out the thinking of earlier
+/// turns, and of messages before a cut: the newest models bind a thinking block to everything before it, so with a new
+/// system prompt or without the oldest messages the API would refuse the whole conversation for good. It takes a
+/// conversation whose first thinking blocks are missing
+/// (<https://platform.claude.com/docs/en/build-with-claude/preserved-thinking>).
 fn replied<'a>(message: &'a Message, choice: &ModelChoice, is_current: bool) -> Vec<Block<'a>> {
     let Message::Assistant { content, tool_calls, raw } = message else { return Vec::new() };
     let blocks = raw.as_ref().and_then(|raw| raw.for_model(choice, WIRE));

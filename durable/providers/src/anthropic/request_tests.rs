@@ -232,6 +232,25 @@ fn thinking_goes_back_within_its_turn_only() {
     assert_eq!(kinds(earlier), ["server_tool_use", "tool_use"]);
 }
 
+// Issue 43: what the service says within a turn does not begin a new one, and a cut leaves no thinking behind.
+#[test]
+fn thinking_stays_behind_remarks_and_goes_with_a_cut() {
+    let round = |is_cut_off| raw(|raw| raw.is_cut_off = is_cut_off);
+    let messages = |is_cut_off| {
+        [user("x"), round(is_cut_off), tool("a", "1", false), user("[hook h] Mind the gap."), round(false)]
+            .to_vec()
+    };
+    let kinds = |messages: Vec<Message>| -> Vec<Vec<String>> {
+        let sent = body(&ModelRequest { turn_from: Some(0), ..request(messages) });
+        let replies = sent["messages"].as_array().unwrap().iter().filter(|turn| turn["role"] == "assistant");
+        let kind = |block: &Value| block["type"].as_str().unwrap().to_owned();
+        replies.map(|turn| turn["content"].as_array().unwrap().iter().map(kind).collect()).collect()
+    };
+    let whole = ["thinking", "redacted_thinking", "server_tool_use", "tool_use"].map(str::to_owned).to_vec();
+    assert_eq!(kinds(messages(false)), [whole.clone(), whole.clone()]);
+    assert_eq!(kinds(messages(true)), [["text", "tool_use"].map(str::to_owned).to_vec(), whole]);
+}
+
 #[test]
 fn a_paused_reply_is_sent_as_it_is_and_the_mark_stands_before_it() {
     let sent = body(&request(vec![user("x"), raw(|_| {})]));

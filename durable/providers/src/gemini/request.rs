@@ -14,7 +14,7 @@ use wire::model::{Message, ModelError, ModelRequest, RawValueEq, ToolCall, ToolC
 
 use super::WIRE;
 
-/// The signature of a call that another model made. Gemini 3 refuses a call of the current turn without a signature,
+/// The signature of a call that another model made, or that was made before a cut. Gemini 3 refuses a call of the current turn without a signature,
 /// and takes this one for it (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const FOREIGN: &str = "skip_thought_signature_validator";
 
@@ -219,7 +219,7 @@ impl<'a> Part<'a> {
 /// The conversation. The results of parallel calls belong into one content.
 fn contents(request: &ModelRequest) -> Vec<Content<'_>> {
     let messages = &request.messages;
-    let current = messages.iter().rposition(|message| matches!(**message, Message::User { .. })).unwrap_or(0);
+    let current = request.current_turn();
     let mut contents: Vec<Content<'_>> = Vec::new();
     // The ids that the provider gave: a result names its call only by such an id.
     let mut ids: BTreeSet<Cow<'_, str>> = BTreeSet::new();

@@ -129,6 +129,26 @@ fn calls_of_another_model_are_signed_in_the_current_turn() {
     assert_eq!(signatures(&older), [Value::Null, Value::Null, Value::Null, Value::Null]);
 }
 
+// Issue 43
+#[test]
+fn calls_before_a_cut_get_the_signature_of_foreign_calls() {
+    let signed =
+        json!([{"functionCall": {"id": "fc-1", "name": "f", "args": {}}, "thoughtSignature": "c2ln"}]);
+    let mut raw = RawMessage::of(&choice(), WIRE, raw_json(&signed.to_string()));
+    raw.is_cut_off = true;
+    let Message::Assistant { content, tool_calls, .. } = assistant("", &[("fc-1", "f", "{}")]) else {
+        panic!()
+    };
+    let reply = Message::Assistant { content, tool_calls, raw: Some(raw) };
+    // A remark of the service stands behind the call.
+    let messages = vec![user("go"), reply, tool("fc-1", "1", false), user("[hook h] Mind the gap.")];
+    let sent = body(&ModelRequest { turn_from: Some(0), ..request(messages) });
+    let call = json!({"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "skip_thought_signature_validator"});
+    assert_eq!(sent["contents"][1], said("model", json!([call])));
+    let result = json!({"functionResponse": {"name": "f", "response": {"output": "1"}}});
+    assert_eq!(sent["contents"][2]["parts"][0], result, "a call without an id is answered without");
+}
+
 #[test]
 fn parts_of_a_message() {
     let see = with_choice(request(vec![all_parts()]), |choice| choice.capabilities.vision = true);

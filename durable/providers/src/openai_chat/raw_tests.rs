@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use super::OpenAiChat;
 use super::response_tests::{call, delta, done, finish, reply};
-use crate::testing::{raw_of as raw, text};
+use crate::testing::{answered, body, raw_of as raw, request, text, user};
 use wire::model::ModelEvent;
 
 #[test]
@@ -49,6 +50,25 @@ fn signatures_go_back_byte_for_byte() {
         r#""extra_content":{"google":  {"thought_signature":"Eq\u0041\/=="}}}]}"#
     );
     assert_eq!(reply.raw.unwrap().json.0.get(), expected);
+}
+
+// Issue 43: DeepSeek refuses a call without its reasoning; signed reasoning is Anthropic's behind a gateway.
+#[test]
+fn plain_reasoning_goes_back_after_a_cut_and_signed_reasoning_does_not() {
+    let sent = |member: &str, value: serde_json::Value, is_cut_off| {
+        let (_, mut reply) = reply(&done(&[delta(json!({member: value})), call(0, "a", "f", "{}")]));
+        reply.raw.as_mut().unwrap().is_cut_off = is_cut_off;
+        let codec = OpenAiChat::new("https://x.test", None);
+        let message = body(&codec, &answered(request(vec![user("x")]), reply))["messages"][1].clone();
+        assert_eq!(message["tool_calls"][0]["id"], "a");
+        message.get(member).is_some()
+    };
+    let signed = json!([{"type": "reasoning.text", "text": "hm", "signature": "sig"}]);
+    for is_cut_off in [false, true] {
+        assert!(sent("reasoning_content", json!("hm"), is_cut_off));
+        assert_eq!(sent("reasoning_details", signed.clone(), is_cut_off), !is_cut_off);
+        assert_eq!(sent("thinking_blocks", signed.clone(), is_cut_off), !is_cut_off);
+    }
 }
 
 #[test]

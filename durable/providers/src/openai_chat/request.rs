@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -12,7 +13,8 @@ use crate::parts::{Piece, pieces, plain, told_error};
 use crate::replies::is_inline;
 use crate::written::{Conversation, Written};
 use wire::model::{
-    Message, ModelChoice, ModelError, ModelRequest, RawValueEq, ToolCall, ToolChoice, ToolDefinition,
+    Message, ModelChoice, ModelError, ModelRequest, RawMessage, RawValueEq, ToolCall, ToolChoice,
+    ToolDefinition,
 };
 
 use super::WIRE;
@@ -215,8 +217,7 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
             }
         }
         Message::Assistant { content, tool_calls, raw } => {
-            let raw = raw.as_ref().and_then(|raw| raw.for_model(choice, wire));
-            if let Some(raw) = raw.filter(|raw| is_reply(raw)) {
+            if let Some(raw) = raw.as_ref().and_then(|raw| raw_reply(raw, choice, wire)) {
                 return WireMessage::Raw(raw);
             }
             // Some servers refuse an empty text beside calls. All accept null there, and none accepts null without
@@ -230,8 +231,10 @@ fn wire_message<'a>(message: &'a Message, choice: &ModelChoice, wire: &str) -> W
     }
 }
 
-/// Whether a raw message can be a reply of this API, in the form of `response::raw_message`.
-fn is_reply(raw: &RawValue) -> bool {
+/// The raw message of a reply of this API, in the form of `response::raw_message`. It returns even after a cut, because
+/// DeepSeek refuses a call without its reasoning, and plain reasoning is bound to no other message. Gateways to Anthropic
+/// have signed blocks beside it, which are.
+fn raw_reply<'a>(raw: &'a RawMessage, choice: &ModelChoice, wire: &str) -> Option<&'a RawValue> {
     #[derive(Deserialize)]
     struct Head<'a> {
         #[serde(borrow)]
@@ -239,10 +242,19 @@ fn is_reply(raw: &RawValue) -> bool {
         /// A list of parts could have pictures.
         #[serde(borrow, default, rename = "content")]
         _content: Option<Text<'a>>,
+        /// OpenRouter's name.
+        #[serde(default)]
+        reasoning_details: Option<IgnoredAny>,
+        /// LiteLLM's name.
+        #[serde(default)]
+        thinking_blocks: Option<IgnoredAny>,
     }
-    let head = wire::json::from_str::<Head<'_>>(raw.get());
+    let json = raw.of_model(choice, wire)?;
+    let head = wire::json::from_str::<Head<'_>>(json.get()).ok()?;
+    let is_signed = head.reasoning_details.is_some() || head.thinking_blocks.is_some();
     // `audio` names a reply in the operator's account.
-    head.is_ok_and(|head| head.role.as_str() == "assistant") && is_inline(raw, &[], &["file_id", "audio"])
+    let is_reply = head.role.as_str() == "assistant" && is_inline(json, &[], &["file_id", "audio"]);
+    (is_reply && !(is_signed && raw.is_cut_off)).then_some(json)
 }
 
 /// The content of a user's message.

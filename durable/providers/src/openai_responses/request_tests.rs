@@ -135,10 +135,13 @@ fn items_return_byte_for_byte_to_their_model() {
     let own = codec.encode(&request(vec![message(&|_| {})])).unwrap();
     let own = String::from_utf8(own.body).unwrap();
     assert!(own.contains(&format!("\"input\":{items}")), "{own}");
-    let others: [&dyn Fn(&mut RawMessage); 3] =
-        [&|raw| raw.provider = "there".into(), &|raw| raw.wire = "chat".into(), &|raw| {
-            raw.model = "n".into()
-        }];
+    let others: [&dyn Fn(&mut RawMessage); 4] = [
+        &|raw| raw.provider = "there".into(),
+        &|raw| raw.wire = "chat".into(),
+        &|raw| raw.model = "n".into(),
+        // Issue 43: a cut leaves no reasoning behind.
+        &|raw| raw.is_cut_off = true,
+    ];
     for other in others {
         let neutral = json!([
             said("assistant", json!("neutral")),

@@ -138,9 +138,10 @@ pub fn shows_thinking(body: &Value) -> bool {
     claude(body).is_none_or(|version| version < 407) || body["thinking"]["display"] == "summarized"
 }
 
-/// Whether a thinking block is valid only behind all that it was made for: Claude since 5.1.
+/// Whether a thinking block is valid only behind all that it was made for: Claude since 5.1, and the one fake model that
+/// the end-to-end tests offer over this API.
 pub fn binds_thinking(body: &Value) -> bool {
-    claude(body).is_some_and(|version| version >= 501)
+    claude(body).is_some_and(|version| version >= 501) || body["model"] == "fake-6"
 }
 
 /// Google's models.

@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::journal::{CallRecord, Fact, Guards, LEAST_READER, Setting, least_reader};
+use crate::journal::{CallRecord, Fact, Guards, LEAST_READER, TurnSpec};
 use crate::profiles::{Chain, Role};
 use crate::turn::tests::faults::killed_at_every_commit;
 
@@ -212,11 +212,10 @@ fn a_guarded_turn_that_dies_keeps_its_judge() {
 // Issue 42, M3: code that does not know the operator's hooks apart would have the request's models judge for them.
 #[test]
 fn older_code_does_not_go_on_with_a_guarded_turn() {
-    let (mut setting, chain) = (golden().setting, golden().spec().chain);
-    let least_reader = |setting: &Setting| least_reader(setting, &chain, None);
-    assert_eq!(least_reader(&setting), 5);
-    setting.guards = None;
-    assert_eq!(least_reader(&setting), 3);
-    setting.hooks.clear();
-    assert_eq!(least_reader(&setting), LEAST_READER);
+    let mut spec = TurnSpec { estimates: 0, ..golden().spec() };
+    assert_eq!(spec.clone().with_least_reader().least_reader, 5);
+    spec.setting.guards = None;
+    assert_eq!(spec.clone().with_least_reader().least_reader, 3);
+    spec.setting.hooks.clear();
+    assert_eq!(spec.clone().with_least_reader().least_reader, LEAST_READER);
 }

@@ -91,8 +91,9 @@ impl Level {
         let before = self.messages.len();
         self.messages.splice(..replaces, [Rc::new(message)]);
         let moved = |at: &mut usize| *at = (*at + 1).saturating_sub(replaces);
-        let Level { messages, own_from, earlier, staged, .. } = self;
+        let Level { messages, own_from, earlier, staged, cuts, .. } = self;
         debug_assert_eq!(messages.len() + replaces, before + 1);
+        cuts.replaced();
         moved(own_from);
         staged.iter_mut().for_each(|staged| staged.move_by(moved));
         moved(&mut earlier.end);
@@ -123,9 +124,10 @@ impl Level {
         self.chunk(from)
     }
 
-    /// The first turn that stays: the newest ones that take half of the room. The newest one stays even if it takes more, as
-    /// long as one of its rounds fits: this turn may continue it.
+    /// The first turn that stays: the newest ones that take half of the room, and no more than a cut leaves. The newest one
+    /// stays even if it takes more, as long as one of its rounds fits: this turn may continue it.
     fn first_that_stays(&self, room: u64) -> usize {
+        let most = (room / 2).min(room.saturating_sub(self.room_after_cut()));
         let Some(newest) = self.earlier.turns.len().checked_sub(1) else { return 0 };
         if part_of_newest(self.turn(newest), room - room / 4).is_none() {
             return newest + 1;
@@ -133,7 +135,7 @@ impl Level {
         let (mut from, mut kept) = (newest, messages_tokens(self.turn(newest)));
         while let Some(index) = from.checked_sub(1) {
             kept += messages_tokens(self.turn(index));
-            if kept > room / 2 {
+            if kept > most {
                 break;
             }
             from = index;

@@ -1,5 +1,6 @@
 //! A request within the token limit: the oldest rounds go first, whole, so that a tool call never loses its result.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use crate::journal::{Past, TurnSpec};
@@ -19,34 +20,51 @@ const TOKENS_PER_IMAGE: usize = 1_600;
 /// Bytes of base64 per token of a PDF: a page is some 2 000 tokens and rarely less than 40 kB.
 const PDF_BYTES_PER_TOKEN: usize = 20;
 
-/// The newest messages that fit. Whole turns go first, oldest first. Of the turn before this one the oldest rounds go
-/// before the whole of it, because this one may continue it. Then go the `summaries` at the beginning, then the level's
-/// own oldest rounds. The level's instructions, at `own_from`, and its newest round always stay.
+/// The newest messages that fit.
 pub(super) fn prune(
     messages: &[Rc<Message>],
     summaries: usize,
     own_from: usize,
     limit_tokens: u64,
 ) -> Vec<Rc<Message>> {
-    let (earlier, own) = messages.split_at(own_from.min(messages.len()));
-    let (summaries, earlier) = earlier.split_at(summaries.min(earlier.len()));
+    let kept = kept_places(messages, summaries, own_from, limit_tokens).into_iter();
+    kept.flat_map(|places| messages.get(places).unwrap_or_default()).map(Rc::clone).collect()
+}
+
+/// The places of the newest messages that fit, in order. Whole turns go first, oldest first. Of the turn before this one
+/// the oldest rounds go before the whole of it, because this one may continue it. Then go the `summaries` at the
+/// beginning, then the level's own oldest rounds. The level's instructions, at `own_from`, and its newest round always
+/// stay.
+pub(super) fn kept_places(
+    messages: &[Rc<Message>],
+    summaries: usize,
+    own_from: usize,
+    limit_tokens: u64,
+) -> [Range<usize>; 4] {
+    let own_from = own_from.min(messages.len());
+    let (earlier, own) = messages.split_at(own_from);
+    let earlier_from = summaries.min(earlier.len());
+    let (summaries, earlier) = earlier.split_at(earlier_from);
     // What hooks said of the instructions stays with them.
     let first_round = own.iter().position(|message| begins_round(message)).unwrap_or(own.len());
     let (instructions, rounds) = own.split_at(first_round);
     let left = limit_tokens.saturating_sub(messages_tokens(instructions));
     let newest_round = rounds.iter().rposition(|message| begins_round(message)).unwrap_or(0);
     let from = newest_that_fit(rounds, left, begins_round).min(newest_round);
-    let kept = rounds.get(from..).unwrap_or_default();
-    let left =
-        if from == 0 { left.saturating_sub(kept.iter().map(|message| tokens(message)).sum()) } else { 0 };
+    let left = if from == 0 { left.saturating_sub(messages_tokens(rounds)) } else { 0 };
     let summaries = if messages_tokens(summaries) <= left { summaries } else { &[] };
     let left = left.saturating_sub(messages_tokens(summaries));
-    let turns = earlier.get(newest_that_fit(earlier, left, begins_turn)..).unwrap_or_default();
-    let has_answer = turns.iter().any(|message| begins_round(message));
+    let turns_from = newest_that_fit(earlier, left, begins_turn);
+    let has_answer = earlier.iter().skip(turns_from).any(|message| begins_round(message));
     let part = if has_answer { None } else { part_of_newest(earlier, left) };
-    let (question, before) = part.map_or((None, turns), |(question, rounds)| (Some(question), rounds));
-    let earlier = summaries.iter().chain(question).chain(before);
-    earlier.chain(instructions).chain(kept).map(Rc::clone).collect()
+    let (question, before) = part.unwrap_or((turns_from..turns_from, turns_from));
+    let rounds_from = own_from + instructions.len();
+    [
+        0..summaries.len(),
+        earlier_from + question.start..earlier_from + question.end,
+        earlier_from + before..rounds_from,
+        rounds_from + from..messages.len(),
+    ]
 }
 
 // A turn begins with its user message, a round with the model's: a cut anywhere else could part a call from its result.
@@ -58,18 +76,15 @@ fn begins_round(message: &Message) -> bool {
     matches!(message, Message::Assistant { .. })
 }
 
-/// The turn before this one without its oldest rounds: its user message, and everything from the oldest round that
-/// fits on. None if no round fits.
-pub(super) fn part_of_newest(
-    earlier: &[Rc<Message>],
-    limit_tokens: u64,
-) -> Option<(&Rc<Message>, &[Rc<Message>])> {
+/// The turn before this one without its oldest rounds: the place of its user message, and the place of the oldest round
+/// that fits, from which on all stays. None if no round fits.
+pub(super) fn part_of_newest(earlier: &[Rc<Message>], limit_tokens: u64) -> Option<(Range<usize>, usize)> {
     let last_round = earlier.iter().rposition(|message| begins_round(message))?;
     let at = earlier.get(..last_round)?.iter().rposition(|message| begins_turn(message))?;
     let (question, rounds) = earlier.get(at..)?.split_first()?;
     let left = limit_tokens.saturating_sub(tokens(question));
-    let kept = rounds.get(newest_that_fit(rounds, left, begins_round)..)?;
-    (!kept.is_empty()).then_some((question, kept))
+    let from = newest_that_fit(rounds, left, begins_round);
+    (from < rounds.len()).then_some((at..at + 1, at + 1 + from))
 }
 
 /// The beginning of the longest tail that fits and starts with a message that `begins` accepts.

@@ -176,6 +176,7 @@ impl Level {
         self.message_tokens =
             self.limits.history_tokens.saturating_sub(fixed_tokens(&self.system, &self.tools));
         (self.belt, self.tool_choice) = (belt, choice);
+        self.cuts.replaced();
     }
 
     /// Ends the stage: its messages give way to its notes. The newest round stays where calls of the next stage stand in
@@ -186,6 +187,7 @@ impl Level {
         let newest = self.messages.iter().rposition(begins).filter(|at| keeps_round && *at >= cut);
         let kept = self.messages.split_off(newest.unwrap_or(self.messages.len()));
         self.messages.truncate(cut);
+        self.cuts.replaced();
         self.push(Message::User { content: heading.into() });
         self.push(Message::Assistant { content: notes.to_owned(), tool_calls: Vec::new(), raw: None });
         let cut = self.messages.len();

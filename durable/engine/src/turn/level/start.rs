@@ -39,6 +39,8 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) digest: Digest,
     /// The facts of the engine's own calls.
     pub(in crate::turn) own: OwnCalls,
+    /// The turn's rules for estimates.
+    pub(in crate::turn) estimates: u32,
 }
 
 impl Level {
@@ -68,6 +70,8 @@ impl Level {
             memory: AgentMemory::default(),
             digest: Digest::new(),
             own: OwnCalls::NONE,
+            // Without a journal each request is pruned anew.
+            estimates: 0,
         };
         Level::new(start, limits)
     }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::compose;
+use crate::journal::ESTIMATES;
 use crate::toolbelt::ToolSpec;
 
 // N-030 N-037 N-038: a level asks its model with exactly the parts that it was given, and asking changes
@@ -26,6 +27,7 @@ fn a_level_sends_exactly_the_parts_that_it_was_given() {
             memory: AgentMemory::default(),
             digest: Digest::new(),
             own: compose::PARTS.facts,
+            estimates: ESTIMATES,
         };
         Level::new(start, Limits { iterations, ..Limits::default() })
     };

@@ -236,9 +236,12 @@ fn limits_of_tokens_money_and_bytes_end_a_turn() {
 // N-146: the token limit of a request counts its prompt and its tools as well as its messages.
 #[test]
 fn requests_are_pruned_to_fit_with_prompt_and_tools() {
-    let round = || Reply::Calls(vec![("echo", json!({ "text": "x".repeat(4_000) }))]);
-    let replies = [vec![round(); 8], vec![Reply::Text("Done.")]].concat();
-    let mut case = Case::new(script(&[("go", replies)])).limits(|limits| limits.history_tokens = 6_000);
+    let pruned = || {
+        let round = || Reply::Calls(vec![("echo", json!({ "text": "x".repeat(4_000) }))]);
+        let replies = [vec![round(); 8], vec![Reply::Text("Done.")]].concat();
+        Case::new(script(&[("go", replies)])).limits(|limits| limits.history_tokens = 6_000)
+    };
+    let mut case = pruned();
     let earlier = |n: u32| {
         let said = |content: String| Message::Assistant { content, tool_calls: Vec::new(), raw: None };
         [
@@ -247,12 +250,20 @@ fn requests_are_pruned_to_fit_with_prompt_and_tools() {
         ]
     };
     case.history = (0..40).flat_map(earlier).collect();
+    let former = Case { estimates: 0, history: case.history.clone(), ..pruned() };
+    // A cut leaves three fifths of the messages, in whole rounds: here the newest one.
+    for (case, least) in [(former, 4_800), (case, 2_500)] {
+        sends_at_least(case, least);
+    }
+}
+
+fn sends_at_least(case: Case, least: u64) {
     let case = case.run();
     assert_eq!(case.end().message.finish_reason, Some(FinishReason::Stop));
     let requests = case.model.requests.borrow();
     for request in requests.iter() {
         let tokens = crate::turn::request_tokens(request);
-        assert!((4_800..=6_000).contains(&tokens), "{tokens} tokens were sent");
+        assert!((least..=6_000).contains(&tokens), "{tokens} tokens were sent");
         assert!(
             request.messages.iter().any(|m| matches!(&**m, Message::User { content } if content == "go"))
         );

@@ -6,6 +6,7 @@ mod budget;
 #[path = "../../../examples/by_hand.rs"]
 mod by_hand;
 mod continued;
+pub(crate) mod cuts;
 mod everywhere;
 pub(crate) mod faults;
 mod first_word;

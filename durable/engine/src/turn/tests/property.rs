@@ -202,8 +202,7 @@ impl Random {
 
     fn play_after(&self, content: &str, history: Vec<Message>) -> Case {
         let mut script = self.script();
-        let root = script["go"].clone();
-        script.insert(content.to_owned(), root);
+        script.insert(content.to_owned(), script["go"].clone());
         let mut case = Case::seeded(script, self.seed);
         case.content = content.to_owned();
         case.history = history;
@@ -227,6 +226,7 @@ impl Random {
         // Half of the turns have a client that knows forms.
         case.setting.forms = self.priced;
         case.setting.simple_iterations = self.limits.iterations.min(5);
+        case.model.thinks.set(self.seed.is_multiple_of(2));
         case.price = self.priced.then_some(Price::flat(1.0, 0.5, 2.0));
         let mut steps = 0;
         let mut kills = self.kills.iter();

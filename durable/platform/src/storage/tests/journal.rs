@@ -68,6 +68,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     let started = TurnSpec {
         format: engine::journal::FORMAT,
         least_reader: engine::journal::LEAST_READER,
+        estimates: 0,
         thread_id: "thread".to_owned(),
         turn_id: "turn".to_owned(),
         user_message_id: "u".to_owned(),
@@ -115,6 +116,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             attempt: 1,
             place: place.clone(),
             held: Usage { input_tokens: 4, output_tokens: 5, ..Usage::default() },
+            cut: None,
         },
         ended(ModelOutcome::Replied(Box::new(reply))),
         ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::journal::{LEAST_READER, Setting, Summaries, least_reader};
+use crate::journal::{ESTIMATES, Guards, LEAST_READER, Summaries, TurnSpec};
 use crate::profiles::{Chain, PricedModel, Role};
 use wire::model::{Capabilities, ModelErrorKind};
 
@@ -32,26 +32,37 @@ pub fn case() -> Case {
 // Code that does not know the wire would call the model over another one, which may refuse its tools.
 #[test]
 fn older_code_does_not_go_on_with_a_turn_whose_models_have_a_wire() {
-    let (plain, wired) = (Chain::of(offer("m1", Capabilities::default())), Chain::of(wired("m2")));
-    let setting = Setting::default();
-    assert_eq!(least_reader(&setting, &plain, None), LEAST_READER);
-    assert_eq!(least_reader(&setting, &plain, Some(&plain)), LEAST_READER);
-    assert_eq!(least_reader(&setting, &wired, None), 6);
-    assert_eq!(least_reader(&setting, &plain, Some(&wired)), 6);
-    let second = Chain { then: vec![wired.first.clone()], ..plain.clone() };
-    assert_eq!(least_reader(&setting, &second, None), 6);
-    let routed = Setting { routed: [(Role::Secondary, wired.clone())].into(), ..Setting::default() };
-    let reviewed = Setting { reviewers: Some(wired.clone()), ..Setting::default() };
-    let summaries = Some(Summaries { models: Some(wired.clone()) });
-    let guards = Some(crate::journal::Guards { hooks: 1, models: Some(wired) });
-    for setting in [
-        routed,
-        reviewed,
-        Setting { summaries, ..Setting::default() },
-        Setting { guards, ..Setting::default() },
-    ] {
-        assert_eq!(least_reader(&setting, &plain, None), 6);
+    let wired = Chain::of(wired("m2"));
+    let least_reader = |change: &dyn Fn(&mut TurnSpec)| {
+        let mut spec = Case::new(script(&[])).spec();
+        change(&mut spec);
+        spec.with_least_reader().least_reader
+    };
+    assert_eq!(least_reader(&|_| {}), LEAST_READER);
+    assert_eq!(least_reader(&|spec| spec.subtask_chain = Some(spec.chain.clone())), LEAST_READER);
+    let of_wire: [&dyn Fn(&mut TurnSpec); 7] = [
+        &|spec| spec.chain = wired.clone(),
+        &|spec| spec.chain.then = vec![wired.first.clone()],
+        &|spec| spec.subtask_chain = Some(wired.clone()),
+        &|spec| spec.setting.routed = [(Role::Secondary, wired.clone())].into(),
+        &|spec| spec.setting.reviewers = Some(wired.clone()),
+        &|spec| spec.setting.summaries = Some(Summaries { models: Some(wired.clone()) }),
+        &|spec| spec.setting.guards = Some(Guards { hooks: 1, models: Some(wired.clone()) }),
+    ];
+    for change in of_wire {
+        assert_eq!(least_reader(change), 6);
     }
+}
+
+// Former code reserves less of the money than a call may cost.
+#[test]
+fn older_code_does_not_go_on_with_a_turn_that_has_a_limit_of_money() {
+    let limited = |estimates| {
+        let mut case = Case::new(script(&[]));
+        (case.limits.turn_cost_microusd, case.estimates) = (Some(1), estimates);
+        case.spec().least_reader
+    };
+    assert_eq!((limited(ESTIMATES), limited(0)), (6, LEAST_READER));
 }
 
 // An open turn goes on with the models as it froze them, whatever the deployment configures meanwhile.
