@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 use wire::model::Usage;
 use wire::protocol::BudgetReason;
 
+/// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
+/// little and so errs on the side of pruning.
+pub const BYTES_PER_TOKEN: usize = 4;
+
 /// An amount of tokens, and of money in millionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
@@ -178,8 +182,7 @@ impl TurnBudget {
         }
     }
 
-    /// Settles a model call at its real usage, or at the whole reservation where the provider reports no
-    /// usage.
+    /// Settles a model call at its usage, or at the whole reservation where that is unknown.
     pub fn settle(&mut self, at: &str, used: Option<Spending>) {
         let held = self.held.remove(at).unwrap_or_default();
         self.spent = self.spent.and(used.unwrap_or(held));
@@ -188,6 +191,16 @@ impl TurnBudget {
     /// The reservation of an open model call.
     pub fn held(&self, at: &str) -> Option<Spending> {
         self.held.get(at).copied()
+    }
+
+    /// The usage of a reply that its provider did not count: the prompt as it was reserved, and the bytes that came. It is
+    /// at most the reservation where that bounds the output.
+    pub fn estimated(&self, at: &str, bytes: usize) -> Option<Usage> {
+        let held = self.held(at)?.tokens;
+        let came = (bytes / BYTES_PER_TOKEN) as u64;
+        // A request without a bound for its output reserves none.
+        let output_tokens = if held.output_tokens > 0 { came.min(held.output_tokens) } else { came };
+        Some(Usage { output_tokens, estimated: true, ..held })
     }
 
     /// Counts the spending of a request that failed. The reservation of its model call holds for the next request.

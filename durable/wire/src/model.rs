@@ -273,7 +273,7 @@ pub mod as_text {
     }
 }
 
-/// Tokens of one call, as the provider counted them.
+/// Tokens of one call, as the provider counted them. Where it counted none, an estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -297,6 +297,10 @@ pub struct Usage {
     #[serde(default, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, ts(as = "Option<u64>", optional))]
     pub unknown_members: u64,
+    /// The service estimated a part of these numbers, because the provider did not count it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+    pub estimated: bool,
 }
 
 fn is_zero(tokens: &u64) -> bool {
@@ -314,6 +318,7 @@ impl Usage {
             output_tokens: self.output_tokens.saturating_add(other.output_tokens),
             unknown_members: self.unknown_members.saturating_add(other.unknown_members),
             service_tier: self.service_tier,
+            estimated: self.estimated || other.estimated,
         }
     }
 }
@@ -360,7 +365,7 @@ pub struct ModelReply {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     pub finish: ReplyFinish,
-    /// Absent if the provider does not report it.
+    /// Absent if the provider does not report it and nobody has estimated it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -175,6 +175,7 @@ mod tests {
                 output_tokens,
                 service_tier,
                 unknown_members: 0,
+                estimated: false,
             },
         )
     }

@@ -68,6 +68,8 @@ pub struct ScriptedModel {
     pub answers_at: Cell<usize>,
     /// Tokens that each call writes to the provider's cache.
     pub writes_cache: Cell<u64>,
+    /// Whether the provider reports no usage.
+    pub counts_nothing: Cell<bool>,
     /// The turn's deadline, as the last call got it.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
@@ -82,6 +84,7 @@ impl ScriptedModel {
             aborted: Rc::default(),
             answers_at: Cell::default(),
             writes_cache: Cell::default(),
+            counts_nothing: Cell::default(),
             until_ms: Cell::default(),
             pace,
             disk,
@@ -141,12 +144,12 @@ impl ScriptedModel {
             },
         };
         // Some providers report no usage.
-        let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
+        let counts = self.pace.draw().is_none_or(|drawn| drawn % 8 != 0) && !self.counts_nothing.get();
         Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
             text: String::new(),
             tool_calls,
             finish,
-            usage,
+            usage: counts.then_some(usage),
             raw: None,
         }))])
     }

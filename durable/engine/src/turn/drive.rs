@@ -16,7 +16,7 @@ use crate::ports::{Heard, LogError};
 use crate::record::canned::{SAY_MORE, canned_reply};
 use crate::record::keys::work;
 use crate::record::told::{ended, started};
-use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest};
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
 use wire::protocol::{ChunkKind, Event, TreeModelCall};
 
 /// Runs a level to its end. The loop is the same at every depth: a subtask is a level inside a call of its
@@ -190,6 +190,7 @@ impl Turn {
     }
 }
 
+// Long: an arm for each report of the port.
 async fn listen(
     turn: &Turn,
     level: &Level,
@@ -201,6 +202,7 @@ async fn listen(
     let chain = turn.spec.chain_of(level.models());
     turn.written().await?;
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
+    let mut bytes = 0;
     while let Some(heard) = hearing.next().await {
         let events = match heard {
             Err(error) => return Ok(Err(error)),
@@ -217,7 +219,8 @@ async fn listen(
                 turn.written().await?;
                 continue;
             }
-            Ok(Heard::Empty(reply)) => {
+            Ok(Heard::Empty(mut reply)) => {
+                reply.usage = counted(turn, at, reply.usage, 0);
                 if !retry(turn, at, None, &ModelError::empty_reply(reply.usage))? {
                     turn.answering(at);
                     return Ok(Ok(reply));
@@ -233,6 +236,7 @@ async fn listen(
         };
         turn.answering(at);
         for event in events {
+            bytes += bytes_of(&event);
             match event {
                 ModelEvent::Text(content) if level.covers().is_some() => turn.hear(at, &content),
                 ModelEvent::Reasoning(_) if level.covers().is_some() => {}
@@ -242,12 +246,32 @@ async fn listen(
                 ModelEvent::Reasoning(content) => {
                     announce(turn, &from, ChunkKind::Reasoning, content)?;
                 }
-                ModelEvent::Finished(reply) => return Ok(Ok(reply)),
+                ModelEvent::Finished(mut reply) => {
+                    reply.usage = counted(turn, at, reply.usage, bytes);
+                    return Ok(Ok(reply));
+                }
             }
         }
     }
     let message = "the provider's stream ended before the reply was complete".to_owned();
     Ok(Err(ModelError::new(ModelErrorKind::Protocol, message)))
+}
+
+/// The usage that a provider has reported for a reply, else an estimate. Some providers report zeros where they do not
+/// count.
+fn counted(turn: &Turn, at: &str, usage: Option<Usage>, bytes: usize) -> Option<Usage> {
+    let reported = usage.filter(|usage| *usage != Usage::default());
+    reported.or_else(|| turn.record.borrow().budget.estimated(at, bytes))
+}
+
+/// The bytes that an event adds to a reply. The text of the whole reply repeats the events before it.
+fn bytes_of(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::Text(piece) | ModelEvent::Reasoning(piece) => piece.len(),
+        ModelEvent::Finished(reply) => {
+            reply.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum()
+        }
+    }
 }
 
 /// Reserves and journals a request after one that failed, before it is made: it is a call of its own. `asked`: the

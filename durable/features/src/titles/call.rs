@@ -77,7 +77,12 @@ impl Call {
         self.budget.charged()
     }
 
-    /// The amounts that the call has used: all that was reserved where the provider counted nothing.
+    /// The usage of a reply that its provider did not count.
+    pub fn estimated(&self, bytes: usize) -> Option<Usage> {
+        self.budget.estimated(AT, bytes)
+    }
+
+    /// The amounts that the call has used: all that was reserved where that is unknown.
     pub fn used(&self, spent: Option<Spending>) -> Amount {
         let mut budget = self.budget.clone();
         budget.settle(AT, spent);

@@ -148,6 +148,7 @@ pub const USAGE: Usage = Usage {
     output_tokens: 10,
     service_tier: ServiceTier::Standard,
     unknown_members: 0,
+    estimated: false,
 };
 
 /// A reply of this text.

@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
+use crate::budget::BYTES_PER_TOKEN;
 use crate::journal::{Past, TurnSpec};
 use crate::own::OwnCalls;
 use crate::toolbelt::ToolSpec;
 use wire::model::{Message, ModelRequest, RawValueEq, ToolDefinition};
 use wire::protocol::{Content, ContentPart, Medium};
 
-/// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
-/// little and so errs on the side of pruning.
-pub(super) const BYTES_PER_TOKEN: usize = 4;
 /// The estimated tokens of a message beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
 /// The most tokens of an image with the usual providers, which scale large ones down: Anthropic says 1600,

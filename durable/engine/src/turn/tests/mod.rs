@@ -20,6 +20,7 @@ mod property;
 mod round;
 mod stops;
 mod summaries;
+pub(crate) mod uncounted;
 mod writes;
 
 /// The number of random turns: those of `make test`, or ESPALIER_TURNS. `make nightly` plays a million.
