@@ -274,7 +274,8 @@ fn chain(
 }
 
 /// The limits that a turn has without its quotas, and the least amount that it can use: one call of the model, with a
-/// message of some length. `money`: quotas limit money, so the prices of the models must be known.
+/// message of some length. A limit of money, the turn's own or by quotas (`money`), needs the price of each model that the
+/// turn may ask.
 pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
     let session = thread.way_of(request)? != Way::Plain;
     let context = &profile(request.chat_context.as_ref(), request.mode_profile, session);
@@ -289,9 +290,13 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     let has_guards = !thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?.all.is_empty();
     let judges = [(&configuration.roles.primary, session), (configuration.guards(), has_guards)];
     let others = others.chain(judges.into_iter().filter(|(_, judges)| *judges).map(|(chain, _)| chain));
-    let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
-    if money && offers.any(|offer| offer.price.is_none()) {
-        return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
+    // A router chooses among the roles.
+    let routes = request.mode_profile == Some(ModeProfile::AutoRoute) && request.model.is_none();
+    let others = others.chain(configuration.roles.of(Role::Secondary).filter(|_| routes));
+    let limited = crate::limits::limited_money(money, limits.turn_cost_microusd.is_some());
+    let offers = chain.iter().chain(others.flat_map(Chain::iter));
+    if let Some(problem) = limited.and_then(|by| providers::config::unpriced(by, offers)) {
+        return Err(misconfigured(problem));
     }
     let least =
         Usage { input_tokens: LEAST_INPUT_TOKENS, output_tokens: limits.output_tokens, ..Usage::default() };
