@@ -39,6 +39,7 @@ mod mcp;
 mod mcp_server;
 mod memory;
 mod models;
+mod money;
 mod oidc;
 mod on_hold;
 mod openai;

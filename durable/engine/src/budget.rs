@@ -174,6 +174,12 @@ impl TurnBudget {
         self.exceeded(BudgetReason::Bytes, observed, |limits| limits.turn_result_bytes)
     }
 
+    /// The money that is neither spent nor reserved, in millionths of a US dollar; none where the turn has no limit of
+    /// money.
+    pub fn room_microusd(&self) -> Option<u64> {
+        Some(self.limits.turn_cost_microusd?.saturating_sub(self.all().whole_microusd()))
+    }
+
     /// Holds the reservation of a model call. An earlier reservation at the same place that was never settled
     /// counts as fully spent.
     pub fn hold(&mut self, at: &str, spending: Spending) {
@@ -242,6 +248,12 @@ impl Spending {
     /// no effect then.
     pub fn of(tokens: Usage, price: Option<&Price>) -> Self {
         Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
+    }
+
+    /// A reservation, as the start of a model call records it. In a turn of former code it holds the price of its tokens.
+    pub(crate) fn held(tokens: Usage, microusd: Option<u64>, dearest: Option<&Price>) -> Self {
+        let held = microusd.map(|microusd| Spending { tokens, microusd: microusd as f64 });
+        held.unwrap_or_else(|| Spending::of(tokens, dearest))
     }
 
     pub(crate) fn and(self, other: Spending) -> Spending {

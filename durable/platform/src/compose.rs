@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
-use engine::journal::{AgentSetting, FORMAT, Guards, Session, Setting, Summaries, TurnSpec, least_reader};
+use engine::journal::{
+    AgentSetting, ESTIMATES, FORMAT, Guards, Session, Setting, Summaries, TurnSpec, least_reader,
+};
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
@@ -33,6 +35,8 @@ const BYTES_PER_TOKEN: usize = 8;
 
 /// The prompt, the tools and a short message, in tokens: a turn with less would stop before its first call.
 const LEAST_INPUT_TOKENS: u64 = 4_000;
+/// The most tokens of the same prompt: the declared tools of a chat have 14 kB, and each byte may be a token.
+const LEAST_HELD_TOKENS: u64 = 32_000;
 
 /// The parts of a turn that are not its log.
 pub struct Parts {
@@ -151,7 +155,8 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     };
     let spec = TurnSpec {
         format: FORMAT,
-        least_reader: least_reader(&setting),
+        least_reader: least_reader(&setting, ESTIMATES),
+        estimates: ESTIMATES,
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),
@@ -301,8 +306,11 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     let least =
         Usage { input_tokens: LEAST_INPUT_TOKENS, output_tokens: limits.output_tokens, ..Usage::default() };
     let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
+    let prices = chain.iter().filter_map(|offer| offer.price.as_ref());
+    // What the call holds, where it is short.
+    let held = prices.map(|price| price.most_microusd(LEAST_HELD_TOKENS, 0)).max().unwrap_or(0);
     let tokens = least.input_tokens + least.output_tokens;
-    Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
+    Ok((limits, Amount { tokens, microusd: ((cost * 1e6).ceil() as u64).max(held) }))
 }
 
 /// The models that are configured now.

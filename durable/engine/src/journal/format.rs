@@ -32,11 +32,20 @@ const WITH_SESSION: u32 = 4;
 /// chooses, and lets them quit.
 const WITH_GUARDS: u32 = 5;
 
-/// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_GUARDS;
+/// The same of a turn whose estimates follow rules of their own: older code would send other requests and reserve less.
+const WITH_ESTIMATES: u32 = 6;
 
-/// The oldest format whose readers may go on with a turn of this setting.
-pub fn least_reader(setting: &Setting) -> u32 {
+/// The newest format that this code can go on with.
+pub(crate) const NEWEST_READ: u32 = WITH_ESTIMATES;
+
+/// The rules for estimates ([`TurnSpec::estimates`](super::TurnSpec::estimates)) of a turn that this code begins.
+pub const ESTIMATES: u32 = 1;
+
+/// The oldest format whose readers may go on with a turn of this setting and of these rules for estimates.
+pub fn least_reader(setting: &Setting, estimates: u32) -> u32 {
+    if estimates > 0 {
+        return WITH_ESTIMATES;
+    }
     let is_plain = setting.hooks.is_empty() && !setting.agent_hooks && setting.agents.is_none();
     match (setting.guards.is_some(), setting.session.is_some(), is_plain) {
         (true, ..) => WITH_GUARDS,

@@ -32,7 +32,7 @@ pub use agent::{
 pub use answer::{Answer, Asking};
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub(crate) use format::NEWEST_READ;
-pub use format::{FORMAT, LEAST_READER, least_reader, told_result};
+pub use format::{ESTIMATES, FORMAT, LEAST_READER, least_reader, told_result};
 pub use hook::HookSaid;
 pub use level::LevelSpec;
 pub use outcome::{ModelOutcome, ToolEnd};
@@ -119,6 +119,10 @@ pub enum Fact {
         /// The reservation: estimated input and greatest output, held until the call has its outcome.
         #[serde(default)]
         held: Usage,
+        /// The most that the call may cost, in millionths of a US dollar. Absent in a turn of former code, which holds the
+        /// price of `held`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held_microusd: Option<u64>,
     },
     /// A request of a model call failed, and another one was reserved and is about to be made. `failed` and
     /// `asked` are places in the chain; `requests` is the number of requests before.
@@ -262,6 +266,10 @@ pub struct TurnSpec {
     /// The oldest format whose readers may go on with the turn.
     #[serde(default = "format::first")]
     pub least_reader: u32,
+    /// The rules by which the turn estimates tokens. 0, of former code: a model call holds the price of its estimated
+    /// tokens. 1: it holds the most that it may cost.
+    #[serde(default, skip_serializing_if = "is_former")]
+    pub estimates: u32,
     pub thread_id: String,
     pub turn_id: String,
     pub user_message_id: String,
@@ -308,6 +316,10 @@ pub struct TurnSpec {
     pub replaces_message_id: Option<String>,
     #[serde(default)]
     pub created_at: u64,
+}
+
+fn is_former(estimates: &u32) -> bool {
+    *estimates == 0
 }
 
 impl TurnSpec {

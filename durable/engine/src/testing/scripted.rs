@@ -1,5 +1,6 @@
 //! A model that plays scripts, and the clock that only tests advance.
 
+mod clock;
 mod keys;
 
 use std::cell::{Cell, RefCell};
@@ -7,11 +8,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::task::Poll;
 
-use futures::future::{LocalBoxFuture, poll_fn};
+use futures::Stream;
+use futures::future::poll_fn;
 use futures::stream::{self, LocalBoxStream, StreamExt};
-use futures::{FutureExt, Stream};
 use serde_json::{Value, json};
 
+pub use self::clock::FakeClock;
 use self::keys::{judge_key, script_key, verdict_key};
 use super::support::Disk;
 use crate::journal::Fact;
@@ -46,6 +48,9 @@ pub enum Reply {
     TooLongThen(Vec<(&'static str, Value)>),
 }
 
+/// The usage of a request as its provider counts it. The number: the bytes of the reply.
+pub type Tokenizer = Rc<dyn Fn(&ModelRequest, usize) -> Usage>;
+
 /// Replies by the instructions of a level; the last one repeats.
 pub type Script = BTreeMap<String, Vec<Reply>>;
 
@@ -70,6 +75,8 @@ pub struct ScriptedModel {
     pub writes_cache: Cell<u64>,
     /// Whether the provider reports no usage.
     pub counts_nothing: Cell<bool>,
+    /// The provider's tokenizer; none: each request uses the same few tokens.
+    pub tokenizer: RefCell<Option<Tokenizer>>,
     /// The turn's deadline, as the last call got it.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
@@ -85,6 +92,7 @@ impl ScriptedModel {
             answers_at: Cell::default(),
             writes_cache: Cell::default(),
             counts_nothing: Cell::default(),
+            tokenizer: RefCell::default(),
             until_ms: Cell::default(),
             pace,
             disk,
@@ -120,7 +128,13 @@ impl ScriptedModel {
     }
 
     /// The report that ends an answer.
-    fn ended(&self, step: usize, calls: &[(&'static str, Value)], finish: ReplyFinish) -> Heard {
+    fn ended(
+        &self,
+        step: usize,
+        calls: &[(&'static str, Value)],
+        finish: ReplyFinish,
+        counted: Option<Usage>,
+    ) -> Heard {
         let tool_calls: Vec<ToolCall> = calls
             .iter()
             .enumerate()
@@ -144,12 +158,13 @@ impl ScriptedModel {
             },
         };
         // Some providers report no usage.
-        let counts = self.pace.draw().is_none_or(|drawn| drawn % 8 != 0) && !self.counts_nothing.get();
+        let draws = self.pace.draw().is_none_or(|drawn| drawn % 8 != 0);
+        let counts = counted.is_some() || (draws && !self.counts_nothing.get());
         Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
             text: String::new(),
             tool_calls,
             finish,
-            usage: counts.then_some(usage),
+            usage: counts.then_some(counted.unwrap_or(usage)),
             raw: None,
         }))])
     }
@@ -172,7 +187,12 @@ impl Model for ScriptedModel {
             let word = |word: &str| Ok(Heard::Events(vec![ModelEvent::Text(word.to_owned())]));
             text.split_inclusive(' ').map(word).collect()
         };
-        let ended = |calls: &[(&'static str, Value)], finish| Ok(self.ended(step, calls, finish));
+        // A provider counts a request whether or not its reply comes to an end, but none that it refuses.
+        let is_refused =
+            matches!(reply, Reply::Fail("", _)) || (at > 0 && matches!(reply, Reply::TooLongThen(_)));
+        let tokenizer = self.tokenizer.borrow().clone().filter(|_| !is_refused);
+        let counted = tokenizer.map(|tokenizer| tokenizer(request, bytes_of(reply)));
+        let ended = |calls: &[(&'static str, Value)], finish| Ok(self.ended(step, calls, finish, counted));
         let accepted = matches!(reply, Reply::AfterAccepted(..));
         let error = |kind| ModelError { accepted, ..ModelError::new(kind, "the provider said no") };
         let asking =
@@ -219,6 +239,21 @@ impl Model for ScriptedModel {
         };
         let guard = AbortGuard { aborted: Rc::clone(&self.aborted), finished: Cell::new(false) };
         paced(items, hangs, guard, Rc::clone(&self.pace)).boxed_local()
+    }
+}
+
+/// The bytes of a reply that was not cut.
+fn bytes_of(reply: &Reply) -> usize {
+    let bytes = |calls: &Vec<(&'static str, Value)>| -> usize {
+        calls.iter().map(|(name, arguments)| name.len() + arguments.to_string().len()).sum()
+    };
+    match reply {
+        Reply::Calls(calls) | Reply::TooLongThen(calls) => bytes(calls),
+        Reply::TextAndCalls(text, calls) => text.len() + bytes(calls),
+        Reply::Think(thought, text) => thought.len() + text.len(),
+        Reply::Text(text) | Reply::Ended(text, _) | Reply::Hang(text) | Reply::Cut(text) => text.len(),
+        Reply::Fail(text, _) | Reply::Empty(_, text) => text.len(),
+        Reply::After(_, text) | Reply::AfterAccepted(_, text) => text.len(),
     }
 }
 
@@ -321,85 +356,8 @@ pub async fn yield_once() {
     .await;
 }
 
-/// The clock of tests: time passes only where a test lets it.
-#[derive(Default)]
-pub struct FakeClock {
-    now: Rc<Cell<u64>>,
-    /// Whether time passes where somebody sleeps, so that each sleep ends at once.
-    is_eager: bool,
-    /// Milliseconds that pass at each reading of the clock.
-    pub tick: Cell<u64>,
-    sleepers: RefCell<Vec<(u64, futures::channel::oneshot::Sender<()>)>>,
-}
-
-impl FakeClock {
-    /// A clock that shows this time.
-    pub fn at(now_ms: u64) -> Self {
-        FakeClock { now: Rc::new(Cell::new(now_ms)), ..FakeClock::default() }
-    }
-
-    /// A clock whose sleeps end at once: the time passes that they take.
-    pub fn eager() -> Self {
-        FakeClock { is_eager: true, ..FakeClock::default() }
-    }
-
-    /// Lets time pass, and wakes the sleepers whose time has come.
-    pub fn pass(&self, ms: u64) {
-        self.now.set(self.now.get() + ms);
-        self.wake();
-    }
-
-    /// The number of sleeps that are still awaited.
-    pub fn timers(&self) -> usize {
-        self.sleepers.borrow().iter().filter(|(_, sender)| !sender.is_canceled()).count()
-    }
-
-    /// Sets the time.
-    pub fn set(&self, now_ms: u64) {
-        self.now.set(now_ms);
-    }
-
-    /// Advances to the earliest wake-up; false if there is none.
-    pub fn advance_to_next(&self) -> bool {
-        self.sleepers.borrow_mut().retain(|(_, sender)| !sender.is_canceled());
-        let next = self.sleepers.borrow().iter().map(|(due, _)| *due).min();
-        let Some(next) = next else { return false };
-        self.now.set(self.now.get().max(next));
-        self.wake();
-        true
-    }
-
-    fn wake(&self) {
-        let sleepers = std::mem::take(&mut *self.sleepers.borrow_mut());
-        for (due, sender) in sleepers {
-            if due <= self.now.get() {
-                let _ = sender.send(());
-            } else {
-                self.sleepers.borrow_mut().push((due, sender));
-            }
-        }
-    }
-}
-
-impl Clock for FakeClock {
-    fn now_ms(&self) -> u64 {
-        self.now.set(self.now.get() + self.tick.get());
-        self.now.get()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        if self.is_eager {
-            let now = Rc::clone(&self.now);
-            return async move { now.set(now.get() + ms) }.boxed_local();
-        }
-        let (sender, receiver) = futures::channel::oneshot::channel();
-        self.sleepers.borrow_mut().push((self.now.get() + ms, sender));
-        receiver.map(|_| ()).boxed_local()
-    }
-}
-
 /// A model without a price.
 pub fn offer(model: &str, capabilities: Capabilities) -> PricedModel {
     let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
-    PricedModel { choice: Rc::new(choice), price: None }
+    PricedModel { choice: Rc::new(choice), price: None, most_tokens: None }
 }

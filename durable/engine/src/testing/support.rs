@@ -16,12 +16,12 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, Entry, FORMAT, Fact, History, Past, PastId, Setting, Summary, TextPart, TurnEnd, TurnSpec,
-    least_reader,
+    Commit, ESTIMATES, Entry, FORMAT, Fact, History, Past, PastId, Setting, Summary, TextPart, TurnEnd,
+    TurnSpec, least_reader,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
-use crate::profiles::{Chain, ContextProfile, Limits, Price, PricedModel};
+use crate::profiles::{Chain, ContextProfile, Limits, MostTokens, Price, PricedModel};
 use crate::prompt;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::{Ran, Turn};
@@ -150,8 +150,12 @@ pub struct Case {
     /// Models after the first of the chain.
     pub then: Vec<PricedModel>,
     pub subtask_chain: Option<Chain>,
+    /// The tokenizer of the first model.
+    pub most_tokens: Option<MostTokens>,
     pub context: &'static str,
     pub setting: Setting,
+    /// The turn's rules for estimates.
+    pub estimates: u32,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
     /// The agents of earlier turns.
@@ -189,8 +193,10 @@ impl Case {
             ran: None,
             then: Vec::new(),
             subtask_chain: None,
+            most_tokens: None,
             context: "thread",
             setting: Setting::default(),
+            estimates: ESTIMATES,
             agents: Rc::default(),
         }
     }
@@ -218,11 +224,13 @@ impl Case {
             browser: self.setting.browser.as_ref(),
             session: self.setting.session.as_deref(),
         };
-        let first = PricedModel { price: self.price.clone(), ..offer("m1", self.capabilities) };
+        let (price, most_tokens) = (self.price.clone(), self.most_tokens);
+        let first = PricedModel { price, most_tokens, ..offer("m1", self.capabilities) };
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,
-            least_reader: least_reader(&self.setting),
+            least_reader: least_reader(&self.setting, self.estimates),
+            estimates: self.estimates,
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),

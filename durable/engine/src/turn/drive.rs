@@ -7,7 +7,7 @@ use futures::{FutureExt, StreamExt};
 use super::announcing::{Speaking, announce, take_parts};
 use super::level::{Level, LevelEnd, Step};
 use super::parking::Tally;
-use super::reserve::reservation_of;
+use super::reserve::{note_usage, reservation_of};
 use super::round::round;
 use super::{Halt, Turn, hooking, summary};
 use crate::budget::{Exceeded, Spending};
@@ -34,7 +34,9 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                 Step::Steer => turn.parts.course.steer(turn, level).await?,
                 Step::CallModel(_) if hooking::comment(turn, level).await? => {}
                 Step::CallModel(request) => {
+                    let at = level.step_key();
                     let outcome = call_model(turn, level, &request).await?;
+                    note_usage(turn, level, &at, request, &outcome);
                     level.apply_model(outcome);
                 }
                 Step::CallTools(calls) => {
@@ -66,12 +68,14 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let attempt = turn.replay.attempts(&at);
     turn.wait_on(&level.place).await?;
     while !turn.has_started(&at) {
-        if let Err(exceeded) = start(turn, level, &at, digest.clone(), request)? {
-            turn.wait_for_room(exceeded, &level.place).await?;
+        match start(turn, level, &at, digest.clone(), request)? {
+            Ok(()) => {}
+            Err(exceeded) if turn.may_get_room(&at, &exceeded) => turn.another_ends().await?,
+            Err(exceeded) => turn.wait_for_room(exceeded, &level.place).await?,
         }
     }
     let _runs = Tally::of(&turn.busy);
-    let heard = listen(turn, level, &at, attempt, request).await?;
+    let heard = listen(turn, level, &at, attempt, &turn.as_reserved(&at, request)).await?;
     // The text stays in the record until the outcome is written: a stop may come first.
     let (said, since_ms) = {
         let record = turn.record.borrow();
@@ -145,8 +149,10 @@ fn start(
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
-    let (held, spending) = reservation_of(turn, level, request);
-    let entry = turn.entry(at, Fact::ModelStarted { digest, attempt, place: place.clone(), held });
+    let (held, held_microusd) = reservation_of(turn, level, request);
+    let spending = Spending::held(held, held_microusd, chain.dearest().as_ref());
+    let intent = Fact::ModelStarted { digest, attempt, place: place.clone(), held, held_microusd };
+    let entry = turn.entry(at, intent);
     let mut events: Vec<_> = turn.told_before(level, at, request).into_iter().collect();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
@@ -321,5 +327,7 @@ fn end(
     events.extend(turn.told_after(level, at, outcome));
     let ended =
         Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place, asked, first_byte_ms };
-    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })
+    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })?;
+    turn.wake_waiters();
+    Ok(())
 }

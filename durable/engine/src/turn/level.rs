@@ -2,6 +2,7 @@
 //! reads no clock and draws no random numbers, so the same outcomes lead to the same steps, live and in
 //! replay.
 
+mod bound;
 mod earlier;
 mod hooked;
 mod led;
@@ -13,6 +14,7 @@ mod transcript;
 
 use std::rc::Rc;
 
+pub(super) use self::bound::{Counted, most_tokens};
 pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
 pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
@@ -87,6 +89,8 @@ pub struct Level {
     staged: Option<Box<Staged>>,
     /// The token limit for the messages of a request; prompt and tools come on top.
     message_tokens: u64,
+    /// The newest request whose provider counted it.
+    counted: Option<Box<Counted>>,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
     at_limit: AtLimit,
@@ -141,6 +145,7 @@ impl Level {
             hooked,
             staged: None,
             message_tokens,
+            counted: None,
             iterations: 0,
             schema,
             at_limit,

@@ -136,7 +136,7 @@ impl World {
 
 fn model(name: &str) -> PricedModel {
     let price = Price::flat(1.0, 0.5, 4.0);
-    PricedModel { choice: Rc::new(ModelChoice::new("house", name)), price: Some(price) }
+    PricedModel { choice: Rc::new(ModelChoice::new("house", name)), price: Some(price), most_tokens: None }
 }
 
 /// The usage of each reply.

@@ -213,9 +213,9 @@ fn a_guarded_turn_that_dies_keeps_its_judge() {
 #[test]
 fn older_code_does_not_go_on_with_a_guarded_turn() {
     let mut setting = golden().setting;
-    assert_eq!(least_reader(&setting), 5);
+    assert_eq!(least_reader(&setting, 0), 5);
     setting.guards = None;
-    assert_eq!(least_reader(&setting), 3);
+    assert_eq!(least_reader(&setting, 0), 3);
     setting.hooks.clear();
-    assert_eq!(least_reader(&setting), LEAST_READER);
+    assert_eq!(least_reader(&setting, 0), LEAST_READER);
 }

@@ -101,7 +101,7 @@ pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
     tokens_of_bytes(system.len() + tools.iter().map(bytes).sum::<usize>())
 }
 
-fn declared_bytes(name: &str, description: &str, input_schema: &RawValueEq) -> usize {
+pub(super) fn declared_bytes(name: &str, description: &str, input_schema: &RawValueEq) -> usize {
     name.len() + description.len() + input_schema.0.get().len()
 }
 

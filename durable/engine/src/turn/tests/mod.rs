@@ -12,6 +12,7 @@ mod first_word;
 pub(crate) mod forms;
 mod golden;
 mod guards;
+pub(crate) mod holds;
 mod long_texts;
 mod loop_shapes;
 mod models;

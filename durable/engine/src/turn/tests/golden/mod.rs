@@ -4,6 +4,7 @@
 //! moment at which the run was lost. `make journals` writes those of the present format anew. Those of older
 //! formats stay as they are, and so do those of former code.
 
+mod scenario;
 mod scenarios;
 
 use std::fs;
@@ -18,7 +19,8 @@ use crate::profiles::{Price, Rates, ServiceTiers, Tier};
 use crate::testing::*;
 use crate::toolbelt::OutputSchema;
 use crate::turn::edit_prompts;
-use scenarios::{ALL, Scenario, answer};
+use scenario::Scenario;
+use scenarios::{ALL, answer};
 use wire::model::{Message, RawValueEq};
 use wire::protocol::FinishReason;
 
@@ -44,7 +46,7 @@ fn as_lines(case: &Case) -> String {
 
 /// A case whose disk holds these entries, as a lost run left them.
 fn lost(scenario: &Scenario, entries: Vec<Entry>) -> Case {
-    let case = (scenario.case)();
+    let case = scenario.begin();
     case.disk.found(entries);
     case
 }
@@ -66,27 +68,27 @@ fn to_its_end(scenario: &Scenario, case: &mut Case) {
 
 /// The moments of a scenario at which its run is lost.
 fn moments(scenario: &Scenario) -> Vec<(&'static str, Case)> {
-    let mut whole = (scenario.case)();
+    let mut whole = scenario.begin();
     whole.run_with(None, scenario.during);
     let commits = whole.disk.commits.get();
     if scenario.parks {
         whole.say(None, answer);
-        let mut parked = (scenario.case)();
+        let mut parked = scenario.begin();
         parked.run_with(None, scenario.during);
-        let mut late = (scenario.case)();
+        let mut late = scenario.begin();
         late.run_with(None, scenario.during);
         late.say(None, answer);
         late.disk.lose_end();
         return vec![("parked", parked), ("late", late)];
     }
     let lost_after = |commits| {
-        let mut case = (scenario.case)();
+        let mut case = scenario.begin();
         case.run_with(Some(Kill::AfterCommits(commits)), scenario.during);
         assert!(case.disk.end.borrow().is_none(), "{}", scenario.name);
         case
     };
     // The run is lost with its end, resumed, and lost again.
-    let mut late = (scenario.case)();
+    let mut late = scenario.begin();
     late.run_with(None, scenario.during);
     late.disk.lose_end();
     late.resume_with(Some(Kill::AfterCommits(1)), |_, _| {});
@@ -141,7 +143,7 @@ fn every_golden_journal_is_resumed_to_its_end() {
     for format in 1..=FORMAT {
         let mut files = 0;
         for scenario in ALL {
-            let mut whole = (scenario.case)();
+            let mut whole = scenario.begin();
             whole.run_with(None, scenario.during);
             if scenario.parks {
                 whole.say(None, answer);
@@ -174,7 +176,7 @@ fn every_golden_journal_is_resumed_to_its_end() {
 fn a_journal_may_end_after_each_of_its_entries() {
     let left_out = ["plan-cut-off", "stopped-budget"];
     for scenario in ALL.iter().filter(|scenario| !scenario.parks && !left_out.contains(&scenario.name)) {
-        let mut whole = (scenario.case)();
+        let mut whole = scenario.begin();
         whole.run_with(None, scenario.during);
         let entries = whole.disk.entries.borrow().clone();
         for length in 1..entries.len() {
@@ -191,10 +193,10 @@ fn a_journal_may_end_after_each_of_its_entries() {
 #[test]
 fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
     let scenario = ALL.iter().find(|scenario| scenario.name == "swarm").unwrap();
-    let mut whole = (scenario.case)();
+    let mut whole = scenario.begin();
     whole.run_with(None, scenario.during);
     let lost_late = || {
-        let mut case = (scenario.case)();
+        let mut case = scenario.begin();
         case.run_with(Some(Kill::AfterCommits(whole.disk.commits.get() - 1)), scenario.during);
         case.disk.entries.take()
     };
@@ -220,7 +222,7 @@ fn a_journal_that_needs_a_newer_reader_ends_the_turn_with_its_texts() {
     let scenario = ALL.iter().find(|scenario| scenario.name == "parallel-tools").unwrap();
     let mut open = 0;
     for commits in 1..20 {
-        let mut case = (scenario.case)();
+        let mut case = scenario.begin();
         case.run_with(Some(Kill::AfterCommits(commits)), scenario.during);
         if case.disk.end.borrow().is_some() {
             break;
@@ -263,7 +265,7 @@ fn an_edited_prompt_changes_nothing_of_a_level_that_has_begun() {
             edit_prompts("\nEdited.");
             to_its_end(scenario, &mut resumed);
             edit_prompts("");
-            let mut whole = (scenario.case)();
+            let mut whole = scenario.begin();
             whole.run_with(None, scenario.during);
             if scenario.parks {
                 whole.say(None, answer);

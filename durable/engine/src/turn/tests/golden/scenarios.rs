@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
+use super::scenario::{Scenario, estimated, former, parked, plain};
 use super::whole_price;
 use crate::hooks::tests::every_kind;
 use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
@@ -21,33 +22,6 @@ use wire::protocol::{
     PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
 };
 
-/// A turn, and the action that a test takes on it between two steps of the executor.
-pub struct Scenario {
-    pub name: &'static str,
-    pub case: fn() -> Case,
-    pub during: fn(&Turn, usize),
-    /// Whether the turn parks, and goes on with [`answer`].
-    pub parks: bool,
-    /// Whether former code of this format wrote its journals, in a shape that this code does not write any more. They stay
-    /// as they are.
-    pub is_former: bool,
-}
-
-/// A turn that the test only runs.
-const fn plain(name: &'static str, case: fn() -> Case) -> Scenario {
-    Scenario { name, case, during: |_, _| {}, parks: false, is_former: false }
-}
-
-/// A turn that the test only runs, with journals of former code.
-const fn former(name: &'static str, case: fn() -> Case) -> Scenario {
-    Scenario { is_former: true, ..plain(name, case) }
-}
-
-/// A turn that parks.
-const fn parked(name: &'static str, case: fn() -> Case) -> Scenario {
-    Scenario { parks: true, ..plain(name, case) }
-}
-
 /// All of them. A name is the name of a file.
 pub const ALL: &[Scenario] = &[
     plain("direct", direct),
@@ -56,6 +30,7 @@ pub const ALL: &[Scenario] = &[
         Case::new(script(&[("go", vec![Reply::Empty(Some(usage), "Hello there.")])]))
     }),
     plain("uncounted", || crate::turn::tests::uncounted::uncounted(vec![Reply::Text("Hello there.")])),
+    estimated("held", crate::turn::tests::holds::golden),
     plain("blank", || {
         let mut case = Case::new(script(&[("go", vec![Reply::Text("never")])]));
         case.content = " ".to_owned();
