@@ -2,14 +2,12 @@
 //! operator. Anybody may ask, and a secret may stand in the wrong variable, so no problem repeats a variable's value.
 //! Problems name variables, also those that a provider's name makes (`GROQ_BASE_URL`).
 
-use std::collections::BTreeSet;
-
 use engine::profiles::{Chain, ContextProfile};
 use engine::toolbelt::ToolUsers;
 use platform::limits::{self, AgentsThatStay};
 use platform::quota::Quotas;
 use platform::sessions::tokens::Tokens;
-use providers::config::Configuration;
+use providers::config::{Configuration, unpriced};
 use serde::Serialize;
 use wire::time::Day;
 
@@ -102,10 +100,11 @@ impl Health {
         let titles = features::names_threads(var);
         let configuration = Configuration::from_env(var, today);
         let configuration = configuration.and_then(|configuration| configuration.bound(bindings.ai));
-        if quotas.is_ok_and(|quotas| quotas.limits_money())
-            && let Ok(configuration) = &configuration
-        {
-            problems.extend(unpriced(configuration));
+        let by_quotas = quotas.is_ok_and(|quotas| quotas.limits_money());
+        let limited = limits::limited_money(by_quotas, limits::limit_money(var));
+        if let (Some(by), Ok(Configuration { roles, guard, .. })) = (limited, &configuration) {
+            let chains = std::iter::once(&roles.primary).chain(roles.more.values()).chain(guard);
+            problems.extend(unpriced(by, chains.flat_map(Chain::iter)));
         }
         match configuration {
             Ok(configuration) if problems.is_empty() => {
@@ -129,17 +128,6 @@ impl Health {
             Health::Misconfigured { .. } => 503,
         }
     }
-}
-
-/// The models without a price. Where a quota limits money, no turn starts with them.
-fn unpriced(Configuration { roles, guard, .. }: &Configuration) -> Option<String> {
-    let chains = std::iter::once(&roles.primary).chain(roles.more.values()).chain(guard);
-    let offers = chains.flat_map(Chain::iter);
-    let models: BTreeSet<String> =
-        offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
-    let models = models.into_iter().collect::<Vec<_>>().join(", ");
-    (!models.is_empty())
-        .then(|| format!("QUOTAS limits money, but PRICES has no price for these models: {models}."))
 }
 
 #[cfg(test)]
@@ -322,6 +310,17 @@ mod tests {
         assert_eq!(problems(&[quotas, ("LLM_MODEL", "mine"), price]), "");
         let guard = problems(&[quotas, ("LLM_MODEL", "mine"), price, ("MODEL_GUARD", "openai:strict")]);
         assert!(guard.contains("PRICES") && guard.contains("openai:strict"), "{guard}");
+
+        // Issue 43: one rule for turns and quotas. A limit may hold in one context alone.
+        for limits in [r#"{"turn_cost_microusd": 1}"#, r#"{"project": {"turn_cost_microusd": 1}}"#] {
+            let limits = ("LIMITS", limits);
+            let missing = problems(&[limits, ("LLM_MODEL", "mine")]);
+            let expected = "LIMITS limits money, but PRICES has no price for these models: openai:mine.";
+            assert!(missing.starts_with(expected), "{missing}");
+            assert_eq!(problems(&[limits, ("LLM_MODEL", "mine"), price]), "");
+            let free = ("PRICES", r#"{"openai:mine": {"input": 0, "output": 0}}"#);
+            assert_eq!(problems(&[limits, ("LLM_MODEL", "mine"), free]), "");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use engine::journal::{Entry, Fact, TurnEnd, TurnStop};
+use engine::journal::{Entry, Fact, ModelOutcome, TurnEnd, TurnStop};
 use serde_json::Value;
 use wire::protocol::{BudgetReason, FinishReason};
 
@@ -75,7 +75,14 @@ pub fn first(record: &Record, replayed: &[Entry], end: Option<&TurnEnd>) -> Opti
 fn told(fact: &Fact) -> String {
     let mut fact = fact.clone();
     match &mut fact {
-        Fact::ModelEnded { duration_ms, first_byte_ms, .. } => (*duration_ms, *first_byte_ms) = (0, None),
+        Fact::ModelEnded { duration_ms, first_byte_ms, outcome, .. } => {
+            (*duration_ms, *first_byte_ms) = (0, None);
+            if let ModelOutcome::Replied(reply) = outcome {
+                reply.usage = reply.usage.filter(|usage| !usage.estimated && *usage != Default::default());
+            }
+        }
+        // Records of before the estimates have none where the provider counted nothing.
+        Fact::ModelRetried { error, .. } => error.usage = error.usage.filter(|usage| !usage.estimated),
         // The content says that a call was refused. Records of before the audit log have no mark beside it.
         Fact::ToolEnded(end) => (end.duration_ms, end.refused) = (0, false),
         Fact::Waiting { since, until, limit, .. } => {
@@ -105,9 +112,11 @@ fn is_same_end(record: &Record, recorded: &End, replayed: &End) -> bool {
         true => recorded.content.starts_with(&replayed.content),
         false => recorded.content == replayed.content,
     };
-    same_text
-        && recorded.finish_reason == replayed.finish_reason
-        && without_times(recorded) == without_times(replayed)
+    let ((stop, usage), (replayed_stop, replayed_usage)) = (without_times(recorded), without_times(replayed));
+    let is_estimated = |end: &End| end.usage.as_ref().is_some_and(|usage| usage.estimated);
+    // Records of before the estimates have none.
+    let same_usage = usage == replayed_usage || (is_estimated(replayed) && !is_estimated(recorded));
+    same_text && recorded.finish_reason == replayed.finish_reason && stop == replayed_stop && same_usage
 }
 
 /// The note of a stop and the ledger. Costs are sums whose order depends on who was faster.

@@ -40,6 +40,7 @@ mod mcp_server;
 mod memory;
 mod model_lines;
 mod models;
+mod money;
 mod oidc;
 mod on_hold;
 mod openai;

@@ -182,6 +182,28 @@ async fn another_model_stands_in_and_is_named_and_paid() {
     assert_eq!(first(&next, "cost_summary").data["llm_calls"], 1);
 }
 
+// Issue 43: the prompt as it was reserved, and the bytes that came.
+#[tokio::test]
+async fn the_usage_of_a_provider_that_counts_nothing_is_estimated() {
+    let case = Case::new().await;
+    let sum = call("calculate", json!({ "expression": "2+3" }));
+    case.script("", [sum.uncounted(), text("It is 5.")]).await;
+    let events = case.chat("Add").await;
+    let is_end = |event: &&Event| event.kind == "model_call_update" && event.text("status") == "end";
+    let usages: Vec<&Value> = events.iter().filter(is_end).map(|event| &event.data["usage"]).collect();
+    let marks: Vec<&Value> = usages.iter().map(|usage| &usage["estimated"]).collect();
+    assert_eq!(marks, [&json!(true), &Value::Null]);
+    // "calculate" and its arguments have 29 bytes.
+    assert_eq!(usages[0]["output_tokens"], 7);
+    let prompt = usages[0]["input_tokens"].as_u64().expect("a number");
+    assert!(prompt > 100, "{prompt}");
+    let done = &first(&events, "done").data["usage"];
+    assert_eq!((&done["estimated"], &done["input_tokens"]), (&json!(true), &json!(prompt + 10)));
+    assert_eq!(done["by_model"]["fake-1"]["estimated"], true);
+    let rows = rows(&events, "llm_usage", "input_tokens, output_tokens").await;
+    assert_eq!(rows[0], json!({ "input_tokens": prompt, "output_tokens": 7 }));
+}
+
 #[tokio::test]
 async fn an_account_without_credit_is_told_as_that() {
     let body =

@@ -300,6 +300,7 @@ const figures = {
   subtasks: (n: number) => count(n, "subtask"),
   tokens: (n: number) => count(n, "token"),
   ofTurn: (percent: number) => `, ${percent}% of this answer`,
+  estimated: "estimated",
   justNow: "just now",
 };
 

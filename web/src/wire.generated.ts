@@ -513,7 +513,7 @@ export type BudgetReason = "subtasks" | "llm_calls" | "tool_calls" | "wall_clock
 export type FinishReason = "stop" | "length" | "content_filter" | "cancelled" | "budget" | "error" | "interrupted";
 
 /**
- * Tokens of one call, as the provider counted them.
+ * Tokens of one call, as the provider counted them. Where it counted none, an estimate.
  */
 export type Usage = { 
 /**
@@ -531,7 +531,11 @@ cache_write_1h_tokens?: number, output_tokens: number, service_tier?: ServiceTie
 /**
  * How many members of the provider's usage this version does not know. Each may be something that costs money.
  */
-unknown_members?: number, };
+unknown_members?: number, 
+/**
+ * The service estimated a part of these numbers, because the provider did not count it.
+ */
+estimated?: boolean, };
 
 /**
  * The class of service in which a provider served a request, where that changes the price.
@@ -545,12 +549,20 @@ export type CostSummary = { llm_calls: number, tool_calls: number, subtasks: num
 /**
  * Null if the price of a used model is unknown.
  */
-cost_usd: number | null, by_model: { [key in string]: ModelCost }, };
+cost_usd: number | null, by_model: { [key in string]: ModelCost }, 
+/**
+ * The service estimated a part of these numbers, because a provider did not count it.
+ */
+estimated?: boolean, };
 
 /**
  * A share of a turn's ledger: one model's, or one subtask's.
  */
-export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, cost_usd: number | null, };
+export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, cost_usd: number | null, 
+/**
+ * As in the whole ledger.
+ */
+estimated?: boolean, };
 
 /**
  * A message of a thread. The optional members stand on assistant messages only.

@@ -11,6 +11,10 @@ use serde::{Deserialize, Serialize};
 use wire::model::Usage;
 use wire::protocol::BudgetReason;
 
+/// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
+/// little and so errs on the side of pruning.
+pub const BYTES_PER_TOKEN: usize = 4;
+
 /// An amount of tokens, and of money in millionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
@@ -170,6 +174,12 @@ impl TurnBudget {
         self.exceeded(BudgetReason::Bytes, observed, |limits| limits.turn_result_bytes)
     }
 
+    /// The money that is neither spent nor reserved, in millionths of a US dollar; none where the turn has no limit of
+    /// money.
+    pub fn room_microusd(&self) -> Option<u64> {
+        Some(self.limits.turn_cost_microusd?.saturating_sub(self.all().whole_microusd()))
+    }
+
     /// Holds the reservation of a model call. An earlier reservation at the same place that was never settled
     /// counts as fully spent.
     pub fn hold(&mut self, at: &str, spending: Spending) {
@@ -178,8 +188,7 @@ impl TurnBudget {
         }
     }
 
-    /// Settles a model call at its real usage, or at the whole reservation where the provider reports no
-    /// usage.
+    /// Settles a model call at its usage, or at the whole reservation where that is unknown.
     pub fn settle(&mut self, at: &str, used: Option<Spending>) {
         let held = self.held.remove(at).unwrap_or_default();
         self.spent = self.spent.and(used.unwrap_or(held));
@@ -188,6 +197,16 @@ impl TurnBudget {
     /// The reservation of an open model call.
     pub fn held(&self, at: &str) -> Option<Spending> {
         self.held.get(at).copied()
+    }
+
+    /// The usage of a reply that its provider did not count: the prompt as it was reserved, and the bytes that came. It is
+    /// at most the reservation where that bounds the output.
+    pub fn estimated(&self, at: &str, bytes: usize) -> Option<Usage> {
+        let held = self.held(at)?.tokens;
+        let came = (bytes / BYTES_PER_TOKEN) as u64;
+        // A request without a bound for its output reserves none.
+        let output_tokens = if held.output_tokens > 0 { came.min(held.output_tokens) } else { came };
+        Some(Usage { output_tokens, estimated: true, ..held })
     }
 
     /// Counts the spending of a request that failed. The reservation of its model call holds for the next request.
@@ -229,6 +248,12 @@ impl Spending {
     /// no effect then.
     pub fn of(tokens: Usage, price: Option<&Price>) -> Self {
         Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
+    }
+
+    /// A reservation, as the start of a model call records it. In a turn of former code it holds the price of its tokens.
+    pub(crate) fn held(tokens: Usage, microusd: Option<u64>, dearest: Option<&Price>) -> Self {
+        let held = microusd.map(|microusd| Spending { tokens, microusd: microusd as f64 });
+        held.unwrap_or_else(|| Spending::of(tokens, dearest))
     }
 
     pub(crate) fn and(self, other: Spending) -> Spending {

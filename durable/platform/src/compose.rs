@@ -35,6 +35,8 @@ const BYTES_PER_TOKEN: usize = 8;
 
 /// The prompt, the tools and a short message, in tokens: a turn with less would stop before its first call.
 const LEAST_INPUT_TOKENS: u64 = 4_000;
+/// The most tokens of the same prompt: the declared tools of a chat have 14 kB, and each byte may be a token.
+const LEAST_HELD_TOKENS: u64 = 32_000;
 
 /// The parts of a turn that are not its log.
 pub struct Parts {
@@ -278,7 +280,8 @@ fn chain(
 }
 
 /// The limits that a turn has without its quotas, and the least amount that it can use: one call of the model, with a
-/// message of some length. `money`: quotas limit money, so the prices of the models must be known.
+/// message of some length. A limit of money, the turn's own or by quotas (`money`), needs the price of each model that the
+/// turn may ask.
 pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Limits, Amount), ApiError> {
     let session = thread.way_of(request)? != Way::Plain;
     let context = &profile(request.chat_context.as_ref(), request.mode_profile, session);
@@ -293,15 +296,22 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     let has_guards = !thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?.all.is_empty();
     let judges = [(&configuration.roles.primary, session), (configuration.guards(), has_guards)];
     let others = others.chain(judges.into_iter().filter(|(_, judges)| *judges).map(|(chain, _)| chain));
-    let mut offers = chain.iter().chain(others.flat_map(|chain| chain.iter()));
-    if money && offers.any(|offer| offer.price.is_none()) {
-        return Err(misconfigured("QUOTAS limits money, and the price of a model is not known".to_owned()));
+    // A router chooses among the roles.
+    let routes = request.mode_profile == Some(ModeProfile::AutoRoute) && request.model.is_none();
+    let others = others.chain(configuration.roles.of(Role::Secondary).filter(|_| routes));
+    let limited = crate::limits::limited_money(money, limits.turn_cost_microusd.is_some());
+    let offers = chain.iter().chain(others.flat_map(Chain::iter));
+    if let Some(problem) = limited.and_then(|by| providers::config::unpriced(by, offers)) {
+        return Err(misconfigured(problem));
     }
     let least =
         Usage { input_tokens: LEAST_INPUT_TOKENS, output_tokens: limits.output_tokens, ..Usage::default() };
     let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
+    let prices = chain.iter().filter_map(|offer| offer.price.as_ref());
+    // What the call holds, where it is short.
+    let held = prices.map(|price| price.most_microusd(LEAST_HELD_TOKENS, 0)).max().unwrap_or(0);
     let tokens = least.input_tokens + least.output_tokens;
-    Ok((limits, Amount { tokens, microusd: (cost * 1e6).ceil() as u64 }))
+    Ok((limits, Amount { tokens, microusd: ((cost * 1e6).ceil() as u64).max(held) }))
 }
 
 /// The models that are configured now.

@@ -105,6 +105,25 @@ fn overridden(limits: Limits, json: &str, context: &ContextProfile) -> Result<Li
     Ok(checked)
 }
 
+/// Whether `LIMITS` limits the money of turns, be it in one context. No profile does.
+pub fn limit_money(var: impl Fn(&str) -> Option<String>) -> bool {
+    let own: Map<String, Value> =
+        var("LIMITS").and_then(|json| wire::json::from_str(&json).ok()).unwrap_or_default();
+    let limits = |members: &Map<String, Value>| {
+        members.get("turn_cost_microusd").is_some_and(|limit| !limit.is_null())
+    };
+    limits(&own) || own.values().filter_map(Value::as_object).any(limits)
+}
+
+/// The variable that limits the money of turns; none where none does.
+pub fn limited_money(by_quotas: bool, by_limits: bool) -> Option<&'static str> {
+    match (by_quotas, by_limits) {
+        (true, _) => Some("QUOTAS"),
+        (false, true) => Some("LIMITS"),
+        (false, false) => None,
+    }
+}
+
 /// Reads `TOOL_POLICY`: JSON with a rule (`on`, `ask`, `off`) by the name of a class or a tool. An unknown name is an
 /// error: a misspelt rule would leave open what the operator means to close.
 pub fn tool_rules(var: impl Fn(&str) -> Option<String>) -> Result<ToolRules, String> {

@@ -211,7 +211,7 @@ fn spec() -> TurnSpec {
     let spec = json!({
         "thread_id": "thread", "turn_id": "turn", "user_message_id": "user", "assistant_message_id": "assistant",
         "content": "go", "context_type": "thread", "setting": Setting::default(),
-        "chain": Chain::of(PricedModel { choice: Rc::new(choice), price: None }),
+        "chain": Chain::of(PricedModel { choice: Rc::new(choice), price: None, most_tokens: None }),
         "limits": limits, "policy": policy, "tools": tools, "system": "", "history_until": 0, "created_at": 0,
     });
     serde_json::from_value(spec).unwrap()

@@ -85,6 +85,19 @@ pub struct Offered<'a> {
     pub price: Option<&'a engine::profiles::Price>,
 }
 
+/// The models without a price, as a problem where this variable limits money; none where each has one.
+pub fn unpriced<'a>(limited_by: &str, offers: impl Iterator<Item = &'a PricedModel>) -> Option<String> {
+    let models: BTreeSet<String> =
+        offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
+    let models = models.into_iter().collect::<Vec<_>>().join(", ");
+    (!models.is_empty()).then(|| {
+        format!(
+            "{limited_by} limits money, but PRICES has no price for these models: {models}. A model that costs nothing \
+             has the price 0: {{\"input\": 0, \"output\": 0}}."
+        )
+    })
+}
+
 impl Roles {
     /// The models of a role; none if the deployment configures none.
     pub fn of(&self, role: Role) -> Option<&Chain> {
@@ -150,7 +163,7 @@ impl Configuration {
     pub fn offered(&self) -> Vec<Offered<'_>> {
         let mut seen = BTreeSet::new();
         let new = self.offers().filter(|offer| seen.insert(offer.choice.id()));
-        let offered = new.map(|PricedModel { choice, price }| Offered {
+        let offered = new.map(|PricedModel { choice, price, .. }| Offered {
             id: choice.id(),
             provider: &choice.provider,
             model: &choice.model,

@@ -115,7 +115,7 @@ const SHAPES: &[Shape] = &[
     Shape("swarmComplete", &[("result", Text)], &[]),
     Shape("queue_update", &[("held", Flag), ("messages", List)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[("left", List)]),
-    Shape("cost_summary", COSTS, &[]),
+    Shape("cost_summary", COSTS, ESTIMATED),
     Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),
     Shape("path_changed", &[], &[]),
     Shape("done", &[("message_id", Text), ("finish_reason", FINISHES), ("usage", Object)], &[]),
@@ -124,6 +124,7 @@ const SHAPES: &[Shape] = &[
 #[rustfmt::skip]
 const COSTS: Members = &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
     ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money), ("by_model", Object)];
+const ESTIMATED: Members = &[("estimated", Flag)];
 const EVERYWHERE: Members = &[("type", Text), ("seq", Number), ("turn_id", Text)];
 const USAGE: Members = &[("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number)];
 #[rustfmt::skip]
@@ -149,13 +150,13 @@ pub fn check_event(event: &Event) -> Result<(), String> {
             "done" | "limit_request" => COSTS,
             _ => USAGE,
         };
-        check_members(usage, &[members], &[])?;
+        check_members(usage, &[members], ESTIMATED)?;
     }
     if let Some(limits) = data.get("limits").and_then(Value::as_object) {
         check_members(limits, &[LIMITS], &[])?;
     }
     for model in data.get("by_model").and_then(Value::as_object).into_iter().flat_map(Map::values) {
-        check_members(model.as_object().ok_or("by_model holds objects")?, &[SHARE], &[])?;
+        check_members(model.as_object().ok_or("by_model holds objects")?, &[SHARE], ESTIMATED)?;
     }
     match (event.kind.as_str(), event.text("status")) {
         ("tool_call_update", "start") => {

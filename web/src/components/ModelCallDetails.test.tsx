@@ -41,6 +41,11 @@ it("has all figures below the lanes, in words", () => {
   ]);
 });
 
+it("says which tokens the provider did not count", () => {
+  const usage = { input_tokens: 1200, cached_tokens: 0, output_tokens: 67, estimated: true };
+  expect(details({ ...CALL, usage }).slice(3, 5)).toEqual(["Tokens in: 1,200, estimated", "Tokens out: 67, estimated"]);
+});
+
 it("says what is not known, or not yet", () => {
   const running = { ...CALL, firstByteMs: null, durationMs: null, usage: null, costUsd: null, finishReason: null };
   expect(figuresOf(running)).toEqual({ shown: "", spoken: "still running" });

@@ -35,12 +35,13 @@ export function ModelCallDetails({ id, lane: { call, from } }: { id: string; lan
   const { firstByteMs, durationMs, usage, costUsd, finishReason } = call;
   const { unknown, none } = en.common;
   const number = (n: number) => n.toLocaleString("en");
+  const estimated = usage?.estimated ? details.estimated : "";
   const rows: [string, string][] = [
     [details.started, durationText(from)],
     [details.firstByte, firstByteMs === null ? unknown : durationText(firstByteMs)],
     [details.duration, durationMs === null ? stillRuns : durationText(durationMs)],
-    [details.input, usage ? `${number(usage.input_tokens)}${usage.cached_tokens > 0 ? details.cached(number(usage.cached_tokens)) : ""}` : unknown],
-    [details.output, usage ? number(usage.output_tokens) : unknown],
+    [details.input, usage ? `${number(usage.input_tokens)}${usage.cached_tokens > 0 ? details.cached(number(usage.cached_tokens)) : ""}${estimated}` : unknown],
+    [details.output, usage ? `${number(usage.output_tokens)}${estimated}` : unknown],
     [details.cost, costUsd === null ? unknown : costUsd === 0 ? none : money(costUsd)],
     [details.ended, endOf(finishReason)],
   ];

@@ -103,6 +103,7 @@ const work = {
     duration: "Took",
     input: "Tokens in",
     cached: (n: string) => `, ${n} of them cached`,
+    estimated: ", estimated",
     output: "Tokens out",
     cost: "Cost",
     ended: "Ended",

@@ -79,4 +79,5 @@ it("writes durations and costs in words", () => {
   };
   expect(costParts(cost)).toEqual(["1 model call", "2 tool calls", "1,234 tokens"]);
   expect(costParts({ ...cost, cost_usd: 0.0031, by_model: {} }).at(-1)).toBe("$0.0031");
+  expect(costParts({ ...cost, estimated: true }).slice(-2)).toEqual(["1,234 tokens", "estimated"]);
 });

@@ -184,6 +184,7 @@ export function costParts(cost: CostSummary): string[] {
   if (tokens > 0) parts.push(en.figures.tokens(tokens));
   // Null is an unknown price, and the demo model costs nothing: neither gets a figure.
   if (cost.cost_usd) parts.push(money(cost.cost_usd));
+  if (cost.estimated) parts.push(en.figures.estimated);
   return parts;
 }
 

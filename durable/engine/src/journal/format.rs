@@ -43,16 +43,21 @@ pub(crate) const NEWEST_READ: u32 = WITH_WIRE_OR_MONEY;
 pub const ESTIMATES: u32 = 1;
 
 impl TurnSpec {
-    /// The same with its least reader: the oldest format whose readers may go on with this turn. Cuts raise it not: older
-    /// code sends more messages, and repeats no finished call.
+    /// The same with its least reader.
     pub fn with_least_reader(self) -> Self {
-        let TurnSpec { setting, chain, subtask_chain, .. } = &self;
-        let mut chains = setting.chains().chain([chain]).chain(subtask_chain);
-        let has_wire = chains.any(|chain| chain.iter().any(|offer| offer.choice.wire.is_some()));
-        let limits_money = self.estimates > 0 && self.limits.turn_cost_microusd.is_some();
-        let least = if has_wire || limits_money { WITH_WIRE_OR_MONEY } else { LEAST_READER };
-        TurnSpec { least_reader: of_setting(setting).max(least), ..self }
+        let least_reader = least_reader(&self);
+        TurnSpec { least_reader, ..self }
     }
+}
+
+/// The oldest format whose readers may go on with this turn. Cuts raise it not: older code sends more messages, and
+/// repeats no finished call.
+fn least_reader(spec: &TurnSpec) -> u32 {
+    let TurnSpec { setting, chain, subtask_chain, .. } = spec;
+    let mut chains = setting.chains().chain([chain]).chain(subtask_chain);
+    let has_wire = chains.any(|chain| chain.iter().any(|offer| offer.choice.wire.is_some()));
+    let limits_money = spec.estimates > 0 && spec.limits.turn_cost_microusd.is_some();
+    of_setting(setting).max(if has_wire || limits_money { WITH_WIRE_OR_MONEY } else { LEAST_READER })
 }
 
 fn of_setting(setting: &Setting) -> u32 {

@@ -124,6 +124,10 @@ pub enum Fact {
         /// The cut of the level's messages before the call; none where the request begins with the one before it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cut: Option<Cut>,
+        /// The most that the call may cost, in millionths of a US dollar. Absent in a turn of former code, which holds the
+        /// price of `held`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        held_microusd: Option<u64>,
     },
     /// A request of a model call failed, and another one was reserved and is about to be made. `failed` and
     /// `asked` are places in the chain; `requests` is the number of requests before.
@@ -268,7 +272,8 @@ pub struct TurnSpec {
     #[serde(default = "format::first")]
     pub least_reader: u32,
     /// The rules by which the turn estimates tokens and shortens its requests. 0, of former code: each request is pruned
-    /// anew. 1: a level cuts its messages and then only adds to them ([`Cut`]).
+    /// anew, and a model call holds the price of its estimated tokens. 1: a level cuts its messages and then only adds to
+    /// them ([`Cut`]), and a call holds the most that it may cost.
     #[serde(default, skip_serializing_if = "is_former")]
     pub estimates: u32,
     pub thread_id: String,

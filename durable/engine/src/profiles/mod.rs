@@ -9,7 +9,7 @@ mod models;
 mod price;
 
 pub use contexts::ContextProfile;
-pub use models::{Chain, PricedModel, Role};
+pub use models::{Chain, MostTokens, PricedModel, Role};
 pub use price::{Price, Rates, ServiceTiers, Tier};
 
 /// The end of a turn's budget: the turn ends there, or asks a person.

@@ -56,6 +56,26 @@ pub struct PricedModel {
     pub choice: Rc<ModelChoice>,
     /// None where the price is unknown.
     pub price: Option<Price>,
+    /// Absent where nothing is known, and in a turn of former code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_tokens: Option<MostTokens>,
+}
+
+/// The most tokens that a provider counts for a part of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct MostTokens {
+    /// Of 1000 bytes of text in UTF-8.
+    pub per_kilobyte: u32,
+    pub per_image: u32,
+}
+
+impl Default for MostTokens {
+    /// For a model of which nothing is known. A token of a tokenizer over bytes has at least one of them. Of the image
+    /// sizes that are documented, Qwen2.5-VL's is the highest that a server of somebody else may have.
+    fn default() -> Self {
+        MostTokens { per_kilobyte: 1_000, per_image: 16_384 }
+    }
 }
 
 impl PricedModel {
@@ -134,7 +154,7 @@ mod tests {
     fn offer(model: &str, price: Option<Price>) -> PricedModel {
         let capabilities = Capabilities::default();
         let choice = ModelChoice { capabilities, ..ModelChoice::new("p", model) };
-        PricedModel { choice: Rc::new(choice), price }
+        PricedModel { choice: Rc::new(choice), price, most_tokens: None }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use wire::model::{ServiceTier, Usage};
 
+/// The error of floating-point arithmetic over one request, in millionths of a US dollar.
+const ROUNDING_MICROUSD: f64 = 1e-6;
+
 /// The price of a model, in US dollars per million tokens. Entry 0 of a turn freezes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -86,6 +89,34 @@ impl Price {
     pub fn thresholds(&self) -> impl Iterator<Item = u64> {
         let dearer = self.tiers.iter().filter(|tier| tier.rates.input > self.rates.input);
         dearer.map(|tier| tier.above_tokens)
+    }
+
+    /// The highest rates of a request with a prompt of at most this length, whichever of its input comes from a cache or
+    /// is written to one, and whichever service tier serves it: an account may have a default that the request does not
+    /// name.
+    fn most(&self, prompt_tokens: u64) -> Rates {
+        let reached = self.tiers.iter().filter(|tier| prompt_tokens > tier.above_tokens);
+        let all = std::iter::once(&self.rates).chain(reached.map(|tier| &tier.rates));
+        let most = all.fold(Rates::default(), |most, rates| most.or_dearer(rates.with_cache_writes()));
+        let ServiceTiers { flex, priority } = self.service_tiers;
+        let factor = flex.into_iter().chain(priority).fold(1.0, f64::max);
+        let (input, output) = (most.input.max(most.cached) * factor, most.output * factor);
+        Rates { input, cached: input, output, ..Rates::default() }
+    }
+
+    /// The most that a request of at most these tokens costs, in millionths of a US dollar.
+    pub fn most_microusd(&self, input_tokens: u64, output_tokens: u64) -> u64 {
+        let Rates { input, output, .. } = self.most(input_tokens);
+        // A rate is dollars per million tokens, so it is millionths of a dollar per token.
+        let most = input_tokens as f64 * input + output_tokens as f64 * output;
+        (most - ROUNDING_MICROUSD).ceil() as u64
+    }
+
+    /// The most output of a request of this prompt that costs at most this much.
+    pub fn output_within(&self, microusd: u64, input_tokens: u64) -> u64 {
+        let Rates { input, output, .. } = self.most(input_tokens);
+        let left = (microusd as f64 - input_tokens as f64 * input).max(0.0);
+        if output > 0.0 { (left / output) as u64 } else { u64::MAX }
     }
 
     /// The rates of a request with a prompt of this length.
@@ -205,6 +236,7 @@ mod tests {
                 output_tokens,
                 service_tier,
                 unknown_members: 0,
+                estimated: false,
             },
         )
     }

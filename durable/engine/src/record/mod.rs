@@ -294,7 +294,9 @@ impl Record {
             }
             Fact::Unparked { .. } => self.parked = false,
             Fact::Stopped(why) => self.stopped(why),
-            Fact::ModelStarted { place, held, .. } => self.model_started(entry, place, *held),
+            Fact::ModelStarted { place, held, held_microusd, .. } => {
+                self.model_started(entry, place, *held, *held_microusd);
+            }
             Fact::ModelRetried { failed, asked, error, .. } => {
                 self.model_retried(&entry.at, *failed, *asked, error);
             }

@@ -64,7 +64,14 @@ impl Record {
         }
     }
 
-    pub(super) fn model_started(&mut self, entry: &Entry, place: &Place, held: Usage) {
+    /// `held` and `held_microusd`: what the call's start says that it reserves.
+    pub(super) fn model_started(
+        &mut self,
+        entry: &Entry,
+        place: &Place,
+        held: Usage,
+        held_microusd: Option<u64>,
+    ) {
         let lost = self.models.remove(&entry.at);
         if let Some(lost) = &lost {
             // Its run was lost; its usage still counts.
@@ -73,7 +80,7 @@ impl Record {
         }
         self.budget.count(Counted::LlmCall);
         let dearest = self.chain(&entry.at).dearest();
-        self.budget.hold(&entry.at, Spending::of(held, dearest.as_ref()));
+        self.budget.hold(&entry.at, Spending::held(held, held_microusd, dearest.as_ref()));
         let lost_requests = lost.map_or(0, |lost| lost.requests);
         let open = OpenModelCall {
             place: place.clone(),
@@ -90,6 +97,17 @@ impl Record {
             earlier: Spending::default(),
         };
         self.models.insert(entry.at.clone(), open);
+    }
+
+    /// The model that answered a model call that has its outcome.
+    pub(crate) fn answered_by(&self, model_call_id: &str) -> Option<String> {
+        let mut calls = self.tree.model_calls.iter().rev();
+        calls.find(|call| call.id == model_call_id).map(|call| call.model.clone())
+    }
+
+    /// Whether another model call than this one waits for its provider.
+    pub(crate) fn another_runs(&self, at: &str) -> bool {
+        self.models.iter().any(|(other, open)| open.live && other != at)
     }
 
     /// The spending of a request that failed: all of its reservation where it is unknown.

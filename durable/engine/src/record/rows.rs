@@ -100,6 +100,7 @@ impl Record {
             add(&mut share.input_tokens, usage.input_tokens);
             add(&mut share.cached_tokens, usage.cached_tokens);
             add(&mut share.output_tokens, usage.output_tokens);
+            share.estimated |= usage.estimated;
             share.cost_usd = share.cost_usd.zip(cost_usd).map(|(sum, cost)| sum + cost);
         };
         count(self.share(&choice.model, 1));
@@ -110,6 +111,7 @@ impl Record {
         add(&mut self.costs.input_tokens, usage.input_tokens);
         add(&mut self.costs.cached_tokens, usage.cached_tokens);
         add(&mut self.costs.output_tokens, usage.output_tokens);
+        self.costs.estimated |= usage.estimated;
         match cost_usd {
             Some(cost_usd) => self.cost_usd += cost_usd,
             None => drop(self.unpriced.insert(choice.model.clone())),

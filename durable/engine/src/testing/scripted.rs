@@ -51,6 +51,9 @@ pub enum Reply {
     TooLongThen(Vec<(&'static str, Value)>),
 }
 
+/// The usage of a request as its provider counts it. The number: the bytes of the reply.
+pub type Tokenizer = Rc<dyn Fn(&ModelRequest, usize) -> Usage>;
+
 /// Replies by the instructions of a level; the last one repeats.
 pub type Script = BTreeMap<String, Vec<Reply>>;
 
@@ -77,6 +80,10 @@ pub struct ScriptedModel {
     pub asked_at: RefCell<Vec<String>>,
     /// Whether each reply has a message of the provider's, as thinking models send.
     pub thinks: Cell<bool>,
+    /// Whether the provider reports no usage.
+    pub counts_nothing: Cell<bool>,
+    /// The provider's tokenizer; none: each request uses the same few tokens.
+    pub tokenizer: RefCell<Option<Tokenizer>>,
     /// The turn's deadline, as the last call got it.
     pub until_ms: Cell<u64>,
     pace: Rc<Pace>,
@@ -93,6 +100,8 @@ impl ScriptedModel {
             writes_cache: Cell::default(),
             asked_at: RefCell::default(),
             thinks: Cell::default(),
+            counts_nothing: Cell::default(),
+            tokenizer: RefCell::default(),
             until_ms: Cell::default(),
             pace,
             disk,
@@ -128,7 +137,13 @@ impl ScriptedModel {
     }
 
     /// The report that ends an answer.
-    fn ended(&self, step: usize, calls: &[(&'static str, Value)], finish: ReplyFinish) -> Heard {
+    fn ended(
+        &self,
+        step: usize,
+        calls: &[(&'static str, Value)],
+        finish: ReplyFinish,
+        counted: Option<Usage>,
+    ) -> Heard {
         let tool_calls: Vec<ToolCall> = calls
             .iter()
             .enumerate()
@@ -152,12 +167,13 @@ impl ScriptedModel {
             },
         };
         // Some providers report no usage.
-        let usage = Some(usage).filter(|_| self.pace.draw().is_none_or(|drawn| drawn % 8 != 0));
+        let draws = self.pace.draw().is_none_or(|drawn| drawn % 8 != 0);
+        let counts = counted.is_some() || (draws && !self.counts_nothing.get());
         Heard::Events(vec![ModelEvent::Finished(Box::new(ModelReply {
             text: String::new(),
             tool_calls,
             finish,
-            usage,
+            usage: counts.then_some(counted.unwrap_or(usage)),
             raw: self.thinks.get().then(|| thought(step)),
         }))])
     }
@@ -181,7 +197,12 @@ impl Model for ScriptedModel {
             let word = |word: &str| Ok(Heard::Events(vec![ModelEvent::Text(word.to_owned())]));
             text.split_inclusive(' ').map(word).collect()
         };
-        let ended = |calls: &[(&'static str, Value)], finish| Ok(self.ended(step, calls, finish));
+        // A provider counts a request whether or not its reply comes to an end, but none that it refuses.
+        let is_refused =
+            matches!(reply, Reply::Fail("", _)) || (at > 0 && matches!(reply, Reply::TooLongThen(_)));
+        let tokenizer = self.tokenizer.borrow().clone().filter(|_| !is_refused);
+        let counted = tokenizer.map(|tokenizer| tokenizer(request, bytes_of(reply)));
+        let ended = |calls: &[(&'static str, Value)], finish| Ok(self.ended(step, calls, finish, counted));
         let accepted = matches!(reply, Reply::AfterAccepted(..));
         let error = |kind| ModelError { accepted, ..ModelError::new(kind, "the provider said no") };
         let asking =
@@ -228,6 +249,21 @@ impl Model for ScriptedModel {
         };
         let guard = AbortGuard { aborted: Rc::clone(&self.aborted), finished: Cell::new(false) };
         paced(items, hangs, guard, Rc::clone(&self.pace)).boxed_local()
+    }
+}
+
+/// The bytes of a reply that was not cut.
+fn bytes_of(reply: &Reply) -> usize {
+    let bytes = |calls: &Vec<(&'static str, Value)>| -> usize {
+        calls.iter().map(|(name, arguments)| name.len() + arguments.to_string().len()).sum()
+    };
+    match reply {
+        Reply::Calls(calls) | Reply::TooLongThen(calls) => bytes(calls),
+        Reply::TextAndCalls(text, calls) => text.len() + bytes(calls),
+        Reply::Think(thought, text) => thought.len() + text.len(),
+        Reply::Text(text) | Reply::Ended(text, _) | Reply::Hang(text) | Reply::Cut(text) => text.len(),
+        Reply::Fail(text, _) | Reply::Empty(_, text) => text.len(),
+        Reply::After(_, text) | Reply::AfterAccepted(_, text) => text.len(),
     }
 }
 
@@ -333,5 +369,5 @@ pub async fn yield_once() {
 /// A model without a price.
 pub fn offer(model: &str, capabilities: Capabilities) -> PricedModel {
     let choice = ModelChoice { capabilities, ..ModelChoice::new("scripted", model) };
-    PricedModel { choice: Rc::new(choice), price: None }
+    PricedModel { choice: Rc::new(choice), price: None, most_tokens: None }
 }

@@ -16,12 +16,12 @@ use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::journal::{
-    Commit, ESTIMATES, Entry, FORMAT, Fact, History, Past, PastId, Setting, Summary, TextPart, TurnEnd,
-    LEAST_READER, TurnSpec,
+    Commit, ESTIMATES, Entry, FORMAT, Fact, History, LEAST_READER, Past, PastId, Setting, Summary, TextPart,
+    TurnEnd, TurnSpec,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
-use crate::profiles::{Chain, ContextProfile, Limits, Price, PricedModel};
+use crate::profiles::{Chain, ContextProfile, Limits, MostTokens, Price, PricedModel};
 use crate::prompt;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::{Ran, Turn};
@@ -150,6 +150,8 @@ pub struct Case {
     /// Models after the first of the chain.
     pub then: Vec<PricedModel>,
     pub subtask_chain: Option<Chain>,
+    /// The tokenizer of the first model.
+    pub most_tokens: Option<MostTokens>,
     pub context: &'static str,
     pub setting: Setting,
     /// The turn's rules for estimates.
@@ -191,6 +193,7 @@ impl Case {
             ran: None,
             then: Vec::new(),
             subtask_chain: None,
+            most_tokens: None,
             context: "thread",
             setting: Setting::default(),
             estimates: ESTIMATES,
@@ -221,7 +224,8 @@ impl Case {
             browser: self.setting.browser.as_ref(),
             session: self.setting.session.as_deref(),
         };
-        let first = PricedModel { price: self.price.clone(), ..offer("m1", self.capabilities) };
+        let (price, most_tokens) = (self.price.clone(), self.most_tokens);
+        let first = PricedModel { price, most_tokens, ..offer("m1", self.capabilities) };
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,

@@ -7,7 +7,7 @@ use futures::{FutureExt, StreamExt};
 use super::announcing::{Speaking, announce, take_parts};
 use super::level::{Level, LevelEnd, Step};
 use super::parking::Tally;
-use super::reserve::reservation_of;
+use super::reserve::{note_usage, reservation_of};
 use super::round::round;
 use super::{Halt, Turn, hooking, summary};
 use crate::budget::{Exceeded, Spending};
@@ -16,7 +16,7 @@ use crate::ports::{Heard, LogError};
 use crate::record::canned::{SAY_MORE, canned_reply};
 use crate::record::keys::work;
 use crate::record::told::{ended, started};
-use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest};
+use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, Usage};
 use wire::protocol::{ChunkKind, Event, TreeModelCall};
 
 /// Runs a level to its end. The loop is the same at every depth: a subtask is a level inside a call of its
@@ -35,8 +35,9 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                 Step::CallModel(_) if hooking::comment(turn, level).await? => {}
                 Step::CallModel(_) => {
                     turn.cut(level);
-                    let request = level.request();
+                    let (at, request) = (level.step_key(), level.request());
                     let outcome = call_model(turn, level, &request).await?;
+                    note_usage(turn, level, &at, request, &outcome);
                     level.apply_model(outcome);
                 }
                 Step::CallTools(calls) => {
@@ -68,12 +69,14 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let attempt = turn.replay.attempts(&at);
     turn.wait_on(&level.place).await?;
     while !turn.has_started(&at) {
-        if let Err(exceeded) = start(turn, level, &at, digest.clone(), request)? {
-            turn.wait_for_room(exceeded, &level.place).await?;
+        match start(turn, level, &at, digest.clone(), request)? {
+            Ok(()) => {}
+            Err(exceeded) if turn.may_get_room(&at, &exceeded) => turn.another_ends().await?,
+            Err(exceeded) => turn.wait_for_room(exceeded, &level.place).await?,
         }
     }
     let _runs = Tally::of(&turn.busy);
-    let heard = listen(turn, level, &at, attempt, request).await?;
+    let heard = listen(turn, level, &at, attempt, &turn.as_reserved(&at, request)).await?;
     // The text stays in the record until the outcome is written: a stop may come first.
     let (said, since_ms) = {
         let record = turn.record.borrow();
@@ -148,9 +151,11 @@ fn start(
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
-    let (held, spending) = reservation_of(turn, level, request);
+    let (held, held_microusd) = reservation_of(turn, level, request);
+    let spending = Spending::held(held, held_microusd, chain.dearest().as_ref());
     let cut = level.cut_before_call().cloned();
-    let entry = turn.entry(at, Fact::ModelStarted { digest, attempt, place: place.clone(), held, cut });
+    let intent = Fact::ModelStarted { digest, attempt, place: place.clone(), held, cut, held_microusd };
+    let entry = turn.entry(at, intent);
     let mut events: Vec<_> = turn.told_before(level, at, request).into_iter().collect();
     if level.place.depth == 0 && level.has_new_results() {
         events.push((format!("state:{at}"), turn.agent_state(None)));
@@ -208,6 +213,7 @@ async fn listen(
     #[cfg(any(test, feature = "testing"))]
     super::asker::note_asker(at);
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
+    let mut bytes = 0;
     while let Some(heard) = hearing.next().await {
         let events = match heard {
             Err(error) => return Ok(Err(error)),
@@ -224,7 +230,8 @@ async fn listen(
                 turn.written().await?;
                 continue;
             }
-            Ok(Heard::Empty(reply)) => {
+            Ok(Heard::Empty(mut reply)) => {
+                reply.usage = counted(turn, at, reply.usage, 0);
                 if !retry(turn, at, None, &ModelError::empty_reply(reply.usage))? {
                     turn.answering(at);
                     return Ok(Ok(reply));
@@ -240,6 +247,7 @@ async fn listen(
         };
         turn.answering(at);
         for event in events {
+            bytes += bytes_of(&event);
             match event {
                 ModelEvent::Text(content) if level.covers().is_some() => turn.hear(at, &content),
                 ModelEvent::Reasoning(_) if level.covers().is_some() => {}
@@ -249,12 +257,32 @@ async fn listen(
                 ModelEvent::Reasoning(content) => {
                     announce(turn, &from, ChunkKind::Reasoning, content)?;
                 }
-                ModelEvent::Finished(reply) => return Ok(Ok(reply)),
+                ModelEvent::Finished(mut reply) => {
+                    reply.usage = counted(turn, at, reply.usage, bytes);
+                    return Ok(Ok(reply));
+                }
             }
         }
     }
     let message = "the provider's stream ended before the reply was complete".to_owned();
     Ok(Err(ModelError::new(ModelErrorKind::Protocol, message)))
+}
+
+/// The usage that a provider has reported for a reply, else an estimate. Some providers report zeros where they do not
+/// count.
+fn counted(turn: &Turn, at: &str, usage: Option<Usage>, bytes: usize) -> Option<Usage> {
+    let reported = usage.filter(|usage| *usage != Usage::default());
+    reported.or_else(|| turn.record.borrow().budget.estimated(at, bytes))
+}
+
+/// The bytes that an event adds to a reply. The text of the whole reply repeats the events before it.
+fn bytes_of(event: &ModelEvent) -> usize {
+    match event {
+        ModelEvent::Text(piece) | ModelEvent::Reasoning(piece) => piece.len(),
+        ModelEvent::Finished(reply) => {
+            reply.tool_calls.iter().map(|call| call.name.len() + call.arguments.len()).sum()
+        }
+    }
 }
 
 /// Reserves and journals a request after one that failed, before it is made: it is a call of its own. `asked`: the
@@ -304,5 +332,7 @@ fn end(
     events.extend(turn.told_after(level, at, outcome));
     let ended =
         Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place, asked, first_byte_ms };
-    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })
+    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })?;
+    turn.wake_waiters();
+    Ok(())
 }

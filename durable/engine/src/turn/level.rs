@@ -2,6 +2,7 @@
 //! reads no clock and draws no random numbers, so the same outcomes lead to the same steps, live and in
 //! replay.
 
+mod bound;
 mod cut;
 mod earlier;
 mod hooked;
@@ -14,6 +15,7 @@ mod transcript;
 
 use std::rc::Rc;
 
+pub(super) use self::bound::{Counted, most_tokens};
 use self::cut::Cuts;
 pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
 pub(super) use self::hooked::Hooked;
@@ -91,6 +93,8 @@ pub struct Level {
     message_tokens: u64,
     /// The messages that requests leave out.
     cuts: Cuts,
+    /// The newest request whose provider counted it.
+    counted: Option<Box<Counted>>,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
     at_limit: AtLimit,
@@ -146,6 +150,7 @@ impl Level {
             staged: None,
             message_tokens,
             cuts: Cuts::new(estimates),
+            counted: None,
             iterations: 0,
             schema,
             at_limit,

@@ -167,9 +167,14 @@ impl Turn {
         }
         self.write(commit)?;
         self.stopped.wake();
+        self.wake_waiters();
+        Ok(())
+    }
+
+    /// Has each call that waits look again.
+    pub(super) fn wake_waiters(&self) {
         let waiting = self.waiters.take();
         waiting.into_iter().for_each(std::task::Waker::wake);
-        Ok(())
     }
 
     /// Waits for the answer to a call; returns it with the time that it took. Journaled answers come at once.

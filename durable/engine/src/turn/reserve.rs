@@ -3,11 +3,21 @@
 //! [`Reservation`] collects the spending of one commit. Committing consumes it, and `clippy.toml` refuses an
 //! await while one is held. So two parallel levels can never both pass a limit that has room for one.
 
-use super::level::{Level, request_tokens};
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use super::level::{self, Level, most_tokens, request_tokens};
+use super::parking::Tally;
 use super::{Halt, Turn};
 use crate::budget::{Counted, Exceeded, Spending};
-use crate::journal::Commit;
+use crate::journal::{Commit, ModelOutcome};
+use crate::profiles::Chain;
 use wire::model::{ModelRequest, Usage};
+use wire::protocol::BudgetReason;
+
+/// The least output of a model call whose turn has little money left: a call and some words. With less the turn ends.
+const LEAST_OUTPUT_TOKENS: u64 = 256;
 
 /// The spending of one commit, before it is written.
 #[must_use]
@@ -87,11 +97,92 @@ impl Reservation<'_> {
     }
 }
 
-/// The reservation of a model call: estimated input and greatest output, and what they cost at most.
-pub(super) fn reservation_of(turn: &Turn, level: &Level, request: &ModelRequest) -> (Usage, Spending) {
+/// The reservation of a model call: its estimated tokens, and the most that it may cost in millionths of a US dollar. In a
+/// turn that former code began, the second is the price of the first, and absent here.
+pub(super) fn reservation_of(turn: &Turn, level: &Level, request: &ModelRequest) -> (Usage, Option<u64>) {
+    if turn.spec.estimates == 0 {
+        return (estimate(request), None);
+    }
+    let chain = turn.spec.chain_of(level.models());
+    let room = turn.record.borrow().budget.room_microusd();
+    let (held, microusd) = most(request, chain, level.counted(), room);
+    (held, Some(microusd))
+}
+
+/// The most that a request may cost that stands alone, as [`reservation_of`].
+pub fn most_spending(request: &ModelRequest, chain: &Chain) -> Spending {
+    let (held, microusd) = most(request, chain, None, None);
+    Spending::held(held, Some(microusd), None)
+}
+
+fn estimate(request: &ModelRequest) -> Usage {
     let output_tokens = request.max_output_tokens.unwrap_or(0);
-    let input_tokens = request_tokens(request);
-    let held = Usage { input_tokens, output_tokens, ..Usage::default() };
-    let dearest = turn.spec.chain_of(level.models()).dearest();
-    (held, Spending::of(held, dearest.as_ref()))
+    Usage { input_tokens: request_tokens(request), output_tokens, ..Usage::default() }
+}
+
+/// The estimated tokens of a request, and the most that it may cost, whichever model of the chain answers. Where money is
+/// limited, its output is what the `room` pays for, and the estimate is at most the bound of each model: a reply without
+/// usage must not cost more than it held.
+fn most(
+    request: &ModelRequest,
+    chain: &Chain,
+    counted: Option<&level::Counted>,
+    room: Option<u64>,
+) -> (Usage, u64) {
+    let bounds: Vec<_> = chain.iter().map(|offer| (most_tokens(request, offer, counted), offer)).collect();
+    let priced = || bounds.iter().filter_map(|(tokens, offer)| Some((*tokens, offer.price.as_ref()?)));
+    let held = estimate(request);
+    let paid = room.and_then(|room| priced().map(|(tokens, price)| price.output_within(room, tokens)).min());
+    let output_tokens = held.output_tokens.min(paid.unwrap_or(u64::MAX).max(LEAST_OUTPUT_TOKENS));
+    let microusd = priced().map(|(tokens, price)| price.most_microusd(tokens, output_tokens)).max();
+    let least = bounds.iter().map(|(tokens, _)| *tokens).filter(|_| room.is_some()).min();
+    let input_tokens = held.input_tokens.min(least.unwrap_or(u64::MAX));
+    (Usage { input_tokens, output_tokens, ..held }, microusd.unwrap_or(0))
+}
+
+/// Notes what the provider counted for a request, so that the next one of the level is bounded by it.
+pub(super) fn note_usage(
+    turn: &Turn,
+    level: &mut Level,
+    at: &str,
+    request: ModelRequest,
+    outcome: &ModelOutcome,
+) {
+    let ModelOutcome::Replied(reply) = outcome else { return };
+    let model = turn.record.borrow().answered_by(&turn.ids.model_call(at));
+    if let Some(model) = model {
+        level.note_usage(&model, request, reply);
+    }
+}
+
+impl Turn {
+    /// The request of a model call that has started, with the output that its reservation pays for.
+    pub(super) fn as_reserved(&self, at: &str, request: &ModelRequest) -> ModelRequest {
+        let held = self.record.borrow().budget.held(at).map(|held| held.tokens.output_tokens);
+        let max_output_tokens = request.max_output_tokens.map(|wished| held.unwrap_or(wished));
+        ModelRequest { max_output_tokens, ..request.clone() }
+    }
+
+    /// Whether a call that finds no money may find some later, because another one gives back what it does not use. A turn
+    /// that former code began ends at once.
+    pub(super) fn may_get_room(&self, at: &str, exceeded: &Exceeded) -> bool {
+        let is_money = exceeded.reason == BudgetReason::Cost && self.spec.estimates > 0;
+        is_money && self.record.borrow().another_runs(at)
+    }
+
+    /// Waits until a model call has its outcome. The caller looks again then.
+    pub(super) async fn another_ends(&self) -> Result<(), Halt> {
+        // The turn does not park meanwhile.
+        let _runs = Tally::of(&self.busy);
+        let is_woken = Cell::new(false);
+        poll_fn(|context| {
+            if is_woken.replace(true) {
+                return Poll::Ready(());
+            }
+            self.waiters.borrow_mut().push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        self.check()
+    }
 }

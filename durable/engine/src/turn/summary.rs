@@ -8,7 +8,7 @@ use super::closing::Scope;
 use super::level::{Leaving, Level, LevelEnd, Step};
 use super::reserve::reservation_of;
 use super::{Halt, Turn};
-use crate::budget::Counted;
+use crate::budget::{Counted, Spending};
 use crate::journal::{LevelSpec, ModelOutcome, Summary, Work};
 use crate::record::PendingCall;
 use crate::record::frozen::Opening;
@@ -72,7 +72,9 @@ fn has_room(turn: &Turn, child: &Level, level: &Level) -> bool {
     let mut budget = turn.record.borrow().budget.clone();
     let calls = [(child, request), (level, turn.request_after_cut(level))];
     calls.iter().all(|(level, request)| {
-        let held = reservation_of(turn, level, request).1;
+        let (held, microusd) = reservation_of(turn, level, request);
+        let dearest = turn.spec.chain_of(level.models()).dearest();
+        let held = Spending::held(held, microusd, dearest.as_ref());
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1).or_else(|| budget.exceeded_by_tokens(held));
         budget.count(Counted::LlmCall);
         budget.hold(&level.step_key(), held);

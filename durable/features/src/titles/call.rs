@@ -8,7 +8,7 @@ use crate::marks::verbatim;
 use engine::budget::{Amount, Counted, Spending, TurnBudget};
 use engine::ports::{Clock, Model};
 use engine::profiles::{Chain, Limits};
-use engine::turn::request_tokens;
+use engine::turn::most_spending;
 use wire::model::{Message, ModelRequest, Usage};
 
 /// The most characters of each message that the model reads. A title is about the subject, which the beginning tells.
@@ -53,9 +53,7 @@ impl Call {
             max_output_tokens: Some(OUTPUT_TOKENS.min(house.limits.output_tokens)),
             ..ModelRequest::new(Rc::clone(first), prompt().into())
         };
-        let output_tokens = request.max_output_tokens.unwrap_or(0);
-        let held = Usage { input_tokens: request_tokens(&request), output_tokens, ..Usage::default() };
-        let held = Spending::of(held, house.chain.dearest().as_ref());
+        let held = most_spending(&request, &house.chain);
         let mut budget = TurnBudget::new(house.limits);
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1).or_else(|| budget.exceeded_by_tokens(held));
         if exceeded.is_some() {
@@ -77,7 +75,12 @@ impl Call {
         self.budget.charged()
     }
 
-    /// The amounts that the call has used: all that was reserved where the provider counted nothing.
+    /// The usage of a reply that its provider did not count.
+    pub fn estimated(&self, bytes: usize) -> Option<Usage> {
+        self.budget.estimated(AT, bytes)
+    }
+
+    /// The amounts that the call has used: all that was reserved where that is unknown.
     pub fn used(&self, spent: Option<Spending>) -> Amount {
         let mut budget = self.budget.clone();
         budget.settle(AT, spent);

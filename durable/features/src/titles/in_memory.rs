@@ -136,7 +136,7 @@ impl World {
 
 fn model(name: &str) -> PricedModel {
     let price = Price::flat(1.0, 0.5, 4.0);
-    PricedModel { choice: Rc::new(ModelChoice::new("house", name)), price: Some(price) }
+    PricedModel { choice: Rc::new(ModelChoice::new("house", name)), price: Some(price), most_tokens: None }
 }
 
 /// The usage of each reply.
@@ -148,6 +148,7 @@ pub const USAGE: Usage = Usage {
     output_tokens: 10,
     service_tier: ServiceTier::Standard,
     unknown_members: 0,
+    estimated: false,
 };
 
 /// A reply of this text.

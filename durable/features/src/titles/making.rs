@@ -113,7 +113,11 @@ async fn ask(house: &House, call: &Call) -> Said {
     };
     let asked = house.chain.at(hearing.place);
     let usage = match &heard {
-        Ok(reply) => reply.usage,
+        Ok(reply) => {
+            // Some providers report zeros where they do not count.
+            let reported = reply.usage.filter(|usage| *usage != Default::default());
+            reported.or_else(|| call.estimated(hearing.text.len()))
+        }
         // The provider refused the request before it did anything.
         Err(End::Failed(error)) if hearing.first_byte_at.is_none() => error.used(),
         Err(_) => None,

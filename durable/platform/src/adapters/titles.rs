@@ -123,7 +123,7 @@ impl Thread {
     }
 
     /// The models that make titles, and the limits: those of the role `speed`, as summaries have them, else the primary ones.
-    /// None where a quota limits money and their price is not known.
+    /// None where money is limited and their price is not known.
     fn house(&self) -> Result<Option<House>, ApiError> {
         let configuration = compose::configuration(self)?;
         let limits = compose::limits(&self.deployment, ContextProfile::of(None))?;
@@ -133,7 +133,9 @@ impl Thread {
             Some(chain) => (Role::Speed, chain.clone()),
             None => (Role::Primary, configuration.roles.primary.clone()),
         };
-        if quotas.limits_money() && chain.iter().any(|offer| offer.price.is_none()) {
+        if quotas.limits_money() && chain.iter().any(|offer| offer.price.is_none())
+            || !compose::is_affordable(&chain, &limits)
+        {
             return Ok(None);
         }
         // The demo model is told the version of an answer; the call belongs to no turn.

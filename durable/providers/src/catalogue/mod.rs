@@ -11,6 +11,7 @@ use wire::time::Day;
 mod documents;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 include!(concat!(env!("OUT_DIR"), "/models.rs"));
 
@@ -104,10 +105,11 @@ pub fn newest(provider: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.provider == maker(provider) && row.model == "*")
 }
 
-/// A model with its price on this day; none if it is unknown.
+/// A model with its price on this day, none if it is unknown, and the bounds of its tokens.
 pub fn offer(choice: ModelChoice, today: Day) -> PricedModel {
     let price = row(&choice.provider, &choice.model).and_then(|row| row.price(today));
-    PricedModel { price, choice: Rc::new(choice) }
+    let most_tokens = tokens::most_tokens(maker(&choice.provider), &choice.model);
+    PricedModel { price, most_tokens, choice: Rc::new(choice) }
 }
 
 /// The row of a model, or that of the newest family; none for an unknown one.

@@ -216,6 +216,24 @@ fn cache_writes_have_a_price() {
     other.rates.cache_write = None;
     assert!((other.cost_usd(usage) - (0.08 * 4.0 + 0.02 * 0.2 + 0.01 * 20.0)).abs() < 1e-9);
     let choice = Rc::new(ModelChoice::new("p", "a"));
-    let chain = Chain::of(PricedModel { choice, price: Some(price) });
+    let chain = Chain::of(PricedModel { choice, price: Some(price), most_tokens: None });
     assert_eq!(chain.dearest(), Some(Price::flat(5.0, 0.2, 20.0)));
+}
+
+// Issue 43: the table has the families of which something is known; for all others a byte is at most a token.
+#[test]
+fn families_have_the_most_tokens_that_are_known_of_them() {
+    let of = |provider: &str, model: &str| {
+        let most = offer(ModelChoice::new(provider, model), DATE).most_tokens?;
+        Some((most.per_kilobyte, most.per_image))
+    };
+    assert_eq!(of("openai", "gpt-4o-mini-2024-07-18"), Some((750, 48_169)));
+    assert_eq!(of("openai-responses", "gpt-5-mini"), Some((750, 4_096)));
+    assert_eq!(of("anthropic", "claude-sonnet-5-5"), Some((1_000, 4_784)));
+    assert_eq!(of("gemini", "gemini-3.8-flash"), Some((1_000, 4_096)));
+    for (provider, model) in
+        [("openai", "gpt-5.6"), ("openai", "gpt-6-luna"), ("openai", "o10"), ("box", "gpt-5")]
+    {
+        assert_eq!(of(provider, model), None, "{provider}:{model}");
+    }
 }

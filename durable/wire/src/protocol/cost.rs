@@ -18,6 +18,10 @@ pub struct CostSummary {
     /// Null if the price of a used model is unknown.
     pub cost_usd: Option<f64>,
     pub by_model: BTreeMap<String, ModelCost>,
+    /// The service estimated a part of these numbers, because a provider did not count it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+    pub estimated: bool,
 }
 
 /// A share of a turn's ledger: one model's, or one subtask's.
@@ -30,4 +34,8 @@ pub struct ModelCost {
     pub cached_tokens: u64,
     pub output_tokens: u64,
     pub cost_usd: Option<f64>,
+    /// As in the whole ledger.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+    pub estimated: bool,
 }

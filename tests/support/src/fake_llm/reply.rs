@@ -96,7 +96,7 @@ pub fn body(head: &Head<'_>, step: &Step) -> Vec<Act> {
 pub fn end(head: &Head<'_>, step: &Step) -> Vec<Act> {
     let natural = if step.calls.is_empty() { "stop" } else { "tool_calls" };
     let mut acts = vec![head.delta(json!({}), Some(step.finish_reason.as_deref().unwrap_or(natural)))];
-    if head.include_usage {
+    if head.include_usage && !step.uncounted {
         acts.push(head.chunk(json!([]), Some(&step.usage.unwrap_or_default())));
     }
     acts.push(Act::Send(Bytes::from_static(b"data: [DONE]\n\n")));

@@ -35,6 +35,9 @@ pub struct Step {
     /// The tokens to report; `Usage::default()` when it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// Reports no tokens.
+    #[serde(skip_serializing_if = "is_false")]
+    pub uncounted: bool,
     /// `tool_calls` or `stop` if it is absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finish_reason: Option<String>,
@@ -236,6 +239,12 @@ impl Step {
     /// Reports these tokens.
     pub fn using(mut self, prompt_tokens: u64, cached_tokens: u64, completion_tokens: u64) -> Self {
         self.usage = Some(Usage { prompt_tokens, cached_tokens, completion_tokens });
+        self
+    }
+
+    /// Reports no tokens (Chat Completions alone).
+    pub fn uncounted(mut self) -> Self {
+        self.uncounted = true;
         self
     }
 

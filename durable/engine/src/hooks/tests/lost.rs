@@ -124,14 +124,17 @@ fn a_stop_ends_open_hooks() {
 // A hook restricts a turn: code that knows no hooks may not go on with one that has any.
 #[test]
 fn a_turn_with_hooks_names_a_newer_reader() {
-    let reader = |case: Case| {
+    let reader = |mut case: Case| {
+        // Newer rules for estimates name a still newer one.
+        case.estimates = 0;
+        let case = case.run();
         let entries = case.disk.entries.borrow();
         let Fact::Started(spec) = &entries[0].fact else { panic!() };
         (spec.format, spec.least_reader)
     };
-    assert_eq!(reader(watched().run()), (2, 3));
-    assert_eq!(reader(rounds(json!([]), vec![]).run()), (2, 2));
+    assert_eq!(reader(watched()), (2, 3));
+    assert_eq!(reader(rounds(json!([]), vec![])), (2, 2));
     let mut case = Case::new(script(&[("go", vec![Reply::Text("Done.")])]));
     case.setting.agent_hooks = true;
-    assert_eq!(reader(case.run()), (2, 3));
+    assert_eq!(reader(case), (2, 3));
 }

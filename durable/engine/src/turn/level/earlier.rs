@@ -8,8 +8,9 @@
 use std::rc::Rc;
 
 use super::Level;
-use super::prune::{BYTES_PER_TOKEN, messages_tokens, part_of_newest};
+use super::prune::{messages_tokens, part_of_newest};
 use super::transcript::transcript;
+use crate::budget::BYTES_PER_TOKEN;
 use crate::journal::{MAX_SUMMARY_BYTES, PastId, Summary, shortened};
 use crate::marks::data;
 use wire::model::Message;

@@ -3,15 +3,13 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::budget::BYTES_PER_TOKEN;
 use crate::journal::{Past, TurnSpec};
 use crate::own::OwnCalls;
 use crate::toolbelt::ToolSpec;
 use wire::model::{Message, ModelRequest, RawValueEq, ToolDefinition};
 use wire::protocol::{Content, ContentPart, Medium};
 
-/// Bytes of text per token, for estimates: the usual rule of thumb, which overestimates prose in Latin letters a
-/// little and so errs on the side of pruning.
-pub(super) const BYTES_PER_TOKEN: usize = 4;
 /// The estimated tokens of a message beside its text.
 const TOKENS_PER_MESSAGE: u64 = 8;
 /// The most tokens of an image with the usual providers, which scale large ones down: Anthropic says 1600,
@@ -118,7 +116,7 @@ pub(super) fn fixed_tokens(system: &str, tools: &[ToolDefinition]) -> u64 {
     tokens_of_bytes(system.len() + tools.iter().map(bytes).sum::<usize>())
 }
 
-fn declared_bytes(name: &str, description: &str, input_schema: &RawValueEq) -> usize {
+pub(super) fn declared_bytes(name: &str, description: &str, input_schema: &RawValueEq) -> usize {
     name.len() + description.len() + input_schema.0.get().len()
 }
 

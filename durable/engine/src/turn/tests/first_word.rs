@@ -6,7 +6,7 @@ use crate::testing::*;
 use wire::model::{ModelErrorKind, ServiceTier, Usage};
 
 /// The reservation of a turn's first model call: prompt and output.
-fn reserved(case: &Case) -> (u64, u64) {
+pub(super) fn reserved(case: &Case) -> (u64, u64) {
     let held = case.disk.entries.borrow().iter().find_map(|entry| match &entry.fact {
         Fact::ModelStarted { held, .. } => Some((held.input_tokens, held.output_tokens)),
         _ => None,
@@ -15,13 +15,13 @@ fn reserved(case: &Case) -> (u64, u64) {
 }
 
 /// All tokens of that reservation.
-fn held(case: &Case) -> u64 {
+pub(super) fn held(case: &Case) -> u64 {
     let (prompt, output) = reserved(case);
     prompt + output
 }
 
 /// The tokens that a turn was charged, and its cost in millionths of a dollar.
-fn charged(case: &Case) -> (u64, Option<i64>) {
+pub(super) fn charged(case: &Case) -> (u64, Option<i64>) {
     let end = case.end();
     let cost_usd = end.message.usage.unwrap().cost_usd;
     (end.used.unwrap().tokens, cost_usd.map(|usd| (usd * 1e6).round() as i64))
@@ -54,6 +54,7 @@ const COUNTED: Usage = Usage {
     output_tokens: 1,
     service_tier: ServiceTier::Standard,
     unknown_members: 0,
+    estimated: false,
 };
 
 #[test]
@@ -79,10 +80,14 @@ fn an_empty_reply_is_repeated_and_both_are_paid() {
     let told = tree.model_calls[0].usage.unwrap();
     assert_eq!((usage.input_tokens, usage.output_tokens), (17, 3));
     assert_eq!((told.input_tokens, told.output_tokens), (17, 3), "a call has all its requests");
+}
 
-    // A reply that was not counted may have cost its reservation.
+// A provider that does not count: the prompt as it was reserved, and the bytes that came.
+#[test]
+fn an_empty_reply_without_usage_is_estimated() {
     let case = empty_then("hello", None).run();
-    assert_eq!(charged(&case), (held(&case) + 12, None));
+    assert_eq!(charged(&case).0, reserved(&case).0 + 12);
+    assert!(case.end().message.usage.unwrap().estimated);
 }
 
 #[test]

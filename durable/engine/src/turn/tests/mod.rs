@@ -13,6 +13,7 @@ mod first_word;
 pub(crate) mod forms;
 mod golden;
 mod guards;
+pub(crate) mod holds;
 mod long_texts;
 mod loop_shapes;
 mod models;
@@ -21,6 +22,7 @@ mod property;
 mod round;
 mod stops;
 mod summaries;
+pub(crate) mod uncounted;
 mod writes;
 
 /// The number of random turns: those of `make test`, or ESPALIER_TURNS. `make nightly` plays a million.

@@ -178,8 +178,8 @@ fn money_is_reserved_at_the_dearest_price_and_settled_at_the_paid_one() {
         let case = chained(endless()).limits(|limits| limits.turn_cost_microusd = Some(microusd));
         case.run()
     };
-    // 8 192 output tokens at 100 dollars, and some input.
-    let poor = play(819_200);
+    // More than 3 000 bytes of input, each of which may be a token, at 100 dollars.
+    let poor = play(300_000);
     assert!(poor.model.requests.borrow().is_empty());
     let rich = play(1_000_000);
     assert_eq!(

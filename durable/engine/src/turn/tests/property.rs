@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::forms;
+use super::holds::Market;
 use super::random_turns;
 use super::summaries::behind;
 use crate::journal::{Answer, Fact, TurnStop};
@@ -32,7 +33,7 @@ type Level = Vec<(u8, Vec<u8>)>;
 
 /// One random turn.
 #[derive(Clone, Debug)]
-struct Random {
+pub(super) struct Random {
     root: Level,
     levels: Vec<Level>,
     /// The steps of each plan, each with the level that carries it out and, as bits, the steps that it builds
@@ -42,10 +43,12 @@ struct Random {
     mode: u8,
     /// The last reply of a planner and a reviewer, and the verdict.
     said: (u8, u8),
-    limits: Limits,
+    pub(super) limits: Limits,
     /// The number of turns before it, of which twelve fit, and the reply to a request for a summary.
     past: (u8, u8),
     priced: bool,
+    /// The prices and the tokenizer of the turn, where it is about money.
+    pub(super) market: Option<Market>,
     /// The seed for the delays of models and tools; 0 means no delays.
     seed: u64,
     /// The stops of the turn: the executor's step, counted over all runs, and the reason.
@@ -191,7 +194,7 @@ impl Random {
     }
 
     /// Plays the turn over all its runs, to its end.
-    fn play(&self) -> Case {
+    pub(super) fn play(&self) -> Case {
         self.play_after("go", Vec::new())
     }
 
@@ -204,9 +207,7 @@ impl Random {
         let mut script = self.script();
         script.insert(content.to_owned(), script["go"].clone());
         let mut case = Case::seeded(script, self.seed);
-        case.content = content.to_owned();
-        case.history = history;
-        case.context = "project";
+        (case.content, case.history, case.context) = (content.to_owned(), history, "project");
         case.limits = self.limits;
         if !self.answers.is_empty() {
             case.limits.on_limit = OnLimit::Ask;
@@ -228,9 +229,8 @@ impl Random {
         case.setting.simple_iterations = self.limits.iterations.min(5);
         case.model.thinks.set(self.seed.is_multiple_of(2));
         case.price = self.priced.then_some(Price::flat(1.0, 0.5, 2.0));
-        let mut steps = 0;
-        let mut kills = self.kills.iter();
-        let mut runs = 0;
+        self.market.iter().for_each(|market| market.open(&mut case));
+        let (mut steps, mut runs, mut kills) = (0, 0, self.kills.iter());
         while case.disk.end.borrow().is_none() {
             runs += 1;
             assert!(runs < 100, "it does not end: {:#?}", case.lines());
@@ -327,7 +327,7 @@ fn kill() -> impl Strategy<Value = Kill> {
     ]
 }
 
-fn turns(kills: usize) -> impl Strategy<Value = Random> {
+pub(super) fn turns(kills: usize) -> impl Strategy<Value = Random> {
     let stops = prop::collection::vec((0..200_usize, any::<bool>()), 0..3);
     let kills = prop::collection::vec(kill(), kills..=kills * 4);
     let answers =
@@ -346,6 +346,7 @@ fn turns(kills: usize) -> impl Strategy<Value = Random> {
             limits,
             past,
             priced,
+            market: None,
             seed,
             stops,
             kills,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::plan;
 use engine::journal::{Answer, Entry, Fact, ModelOutcome, Setting, ToolEnd, TurnSpec, TurnStop};
-use engine::profiles::{Chain, Limits, Price, PricedModel};
+use engine::profiles::{Chain, Limits, MostTokens, Price, PricedModel};
 use engine::toolbelt::{PermissionClass, Reads, RunsAt, Serves, ToolPolicy, ToolSpec};
 use wire::model::{
     ModelChoice, ModelError, ModelErrorKind, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall, Usage,
@@ -64,6 +64,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
     let offer = |model: &str| PricedModel {
         choice: Rc::new(ModelChoice::new("openai", model.to_owned())),
         price: (model == "m").then_some(Price::flat(1.0, 0.1, 2.5)),
+        most_tokens: (model == "m").then_some(MostTokens::default()),
     };
     let started = TurnSpec {
         format: engine::journal::FORMAT,
@@ -117,6 +118,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
             place: place.clone(),
             held: Usage { input_tokens: 4, output_tokens: 5, ..Usage::default() },
             cut: None,
+            held_microusd: Some(6),
         },
         ended(ModelOutcome::Replied(Box::new(reply))),
         ended(ModelOutcome::Failed { error: error.clone(), said: "partial".to_owned() }),

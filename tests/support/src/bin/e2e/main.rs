@@ -1,7 +1,7 @@
 //! Starts the servers of the end-to-end tests, runs a command against them, and leaves nothing behind.
 //!
 //! ```text
-//! e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]
+//! e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,money,broken] -- COMMAND [ARGUMENT…]
 //! ```
 //!
 //! In this process run the fake LLM and the fake MCP servers. Beside it runs one `wrangler dev` for each instance, with
@@ -15,6 +15,7 @@
 //! | `demo` | `ESPALIER_DEMO_URL` | anonymous users, nothing configured: the demo provider |
 //! | `ai` | `ESPALIER_AI_URL` | anonymous users, stand-ins for the bindings of Workers AI and Vectorize, and an R2 that can refuse (`tests/workers_ai`) |
 //! | `mcp` | `ESPALIER_MCP_URL` | anonymous users, the fake LLM, MCP servers: fake ones, and a real one (`server-everything`); no bucket |
+//! | `money` | `ESPALIER_MONEY_URL` | anonymous users, the fake LLM, prices for some of its models, a limit of money for each turn |
 //! | `broken` | `ESPALIER_BROKEN_URL` | variables that are wrong |
 //! | `fixtures` | `ESPALIER_URL` | only when it is asked for: `main` with the tools of MCP's conformance tests (`tests/conformance`), where the build has them |
 //! | `smoke` | `ESPALIER_URL` | only when it is asked for: anonymous users and the model of the `SMOKE_*` variables |
@@ -64,7 +65,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,broken] -- COMMAND [ARGUMENT…]"
+                "e2e: {error}\nusage: e2e [--wrangler COMMAND] [--instances main,closed,visitors,demo,ai,mcp,money,broken] -- COMMAND [ARGUMENT…]"
             );
             return ExitCode::from(2);
         }
@@ -95,7 +96,7 @@ async fn main() -> ExitCode {
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
     let mut wrangler = vec!["node_modules/.bin/wrangler".to_owned()];
     let mut instances: Vec<String> =
-        ["main", "closed", "visitors", "demo", "ai", "mcp", "broken"].map(str::to_owned).to_vec();
+        ["main", "closed", "visitors", "demo", "ai", "mcp", "money", "broken"].map(str::to_owned).to_vec();
     let mut command = Vec::new();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} wants a value"));

@@ -90,6 +90,20 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
             ];
             ("mcp", "ESPALIER_MCP_URL", [vars.concat(), secrets.to_vec()].concat())
         }
+        "money" => {
+            // The models that a request alone may name have no price (`tests/e2e/money.rs`).
+            let price = r#"{"input":1,"output":4}"#;
+            let prices = ["openai:fake-1", "openai:fake-2", "other:fake-3"]
+                .map(|model| format!(r#""{model}":{price}"#));
+            let own = [
+                anonymous,
+                session,
+                format!("PRICES:{{{}}}", prices.join(",")),
+                r#"LIMITS:{"wall_clock_ms":60000,"turn_cost_microusd":60000}"#.to_owned(),
+            ];
+            let others = provider(world).into_iter().filter(|var| !var.starts_with("LIMITS:"));
+            ("money", "ESPALIER_MONEY_URL", own.into_iter().chain(others).collect())
+        }
         "broken" => {
             let wrong = [
                 "MODEL_PRIMARY:openai:gpt-6-luna, groq:llama",

@@ -142,7 +142,8 @@ fn shape(value: &serde_json::Value) -> String {
 // N-113
 #[test]
 fn every_golden_journal_is_resumed_to_its_end() {
-    let folders = fs::read_dir(folder(FORMAT).parent().unwrap()).unwrap().map(|folder| folder.unwrap().path());
+    let folders =
+        fs::read_dir(folder(FORMAT).parent().unwrap()).unwrap().map(|folder| folder.unwrap().path());
     for folder in folders {
         let mut files = 0;
         for scenario in ALL {

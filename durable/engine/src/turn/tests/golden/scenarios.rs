@@ -1,8 +1,7 @@
 //! Turns whose journals lie beside this file: each is lost in the middle of another kind of work.
 
-use std::rc::Rc;
-
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use serde_json::json;
 
@@ -31,6 +30,8 @@ pub const ALL: &[Scenario] = &[
         let usage = Usage { input_tokens: 10, ..Usage::default() };
         Case::new(script(&[("go", vec![Reply::Empty(Some(usage), "Hello there.")])]))
     }),
+    plain("uncounted", || crate::turn::tests::uncounted::uncounted(vec![Reply::Text("Hello there.")])),
+    estimated("held", crate::turn::tests::holds::golden),
     plain("blank", || {
         let mut case = Case::new(script(&[("go", vec![Reply::Text("never")])]));
         case.content = " ".to_owned();
