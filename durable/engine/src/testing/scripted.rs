@@ -233,7 +233,7 @@ impl Model for ScriptedModel {
                     text: String::new(),
                     tool_calls: Vec::new(),
                     finish: ReplyFinish::Stop,
-                    usage: *usage,
+                    usage: counted.or(*usage),
                     raw: None,
                 };
                 let begun = [asking(0, None), Ok(Heard::Empty(Box::new(empty))), Ok(Heard::Answering)];

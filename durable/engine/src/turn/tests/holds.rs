@@ -182,7 +182,7 @@ proptest! {
         rounds in prop::collection::vec(any::<u8>(), 1..6),
         width in 1..5_usize,
         seed in 0..u64::MAX,
-        limit in 60_000..120_000_u64,
+        limit in 100_000..200_000_u64,
     ) {
         // The pace without a seed counts each reply; with one some providers count nothing.
         let mut case = if seed % 2 == 0 { Case::new(endless(&rounds, width)) } else {
