@@ -187,7 +187,12 @@ async fn responses_is_sent_its_own_items_with_their_encrypted_reasoning() {
 async fn messages_is_sent_its_own_blocks_with_their_signatures() {
     let (case, body) = last_body(WIRES[2]).await;
     let ids = ids(&case);
-    let thinking = |text: &str| json!({ "type": "thinking", "thinking": text, "signature": seal(text) });
+    // The fake checks the signature's second part, which binds it to all before it.
+    let thinking = |text: &str, message: usize| {
+        let signature = &body["messages"][message]["content"][0]["signature"];
+        assert!(signature.as_str().is_some_and(|its| its.starts_with(&seal(text))), "{signature}");
+        json!({ "type": "thinking", "thinking": text, "signature": signature })
+    };
     let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
     let result =
         |id: &str, content: &str| json!({ "type": "tool_result", "tool_use_id": id, "content": content });
@@ -200,7 +205,7 @@ async fn messages_is_sent_its_own_blocks_with_their_signatures() {
             {
                 "role": "assistant",
                 "content": [
-                    thinking("Two things at once."),
+                    thinking("Two things at once.", 1),
                     { "type": "text", "text": "I look." },
                     call(&ids[0], "calculate", json!({ "expression": "6*7" })),
                     call(&ids[1], "run_subtask", case.subtask("Pears", "a").1),
@@ -209,7 +214,7 @@ async fn messages_is_sent_its_own_blocks_with_their_signatures() {
             { "role": "user", "content": [result(&ids[0], "42"), result(&ids[1], "Green.")] },
             {
                 "role": "assistant",
-                "content": [thinking("One more."), call(&ids[2], "calculate", json!({ "expression": "42+1" }))],
+                "content": [thinking("One more.", 3), call(&ids[2], "calculate", json!({ "expression": "42+1" }))],
             },
             { "role": "user", "content": [last] },
         ],

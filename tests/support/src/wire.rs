@@ -30,7 +30,8 @@ struct Shape(&'static str, Members, Members);
 
 const STATUS: Kind = OneOf(&["start", "end"]);
 const DECISION: Kind = OneOf(&["approve", "approve_for_thread", "deny", "expired", "standing"]);
-const BUDGETS: Kind = OneOf(&["subtasks", "llm_calls", "tool_calls", "wall_clock"]);
+const BUDGETS: Kind =
+    OneOf(&["subtasks", "llm_calls", "tool_calls", "wall_clock", "tokens", "cost", "bytes"]);
 const FINISHES: Kind =
     OneOf(&["stop", "length", "content_filter", "cancelled", "budget", "error", "interrupted"]);
 const ERRORS: Kind = OneOf(&[
@@ -128,6 +129,9 @@ const ESTIMATED: Members = &[("estimated", Flag)];
 const EVERYWHERE: Members = &[("type", Text), ("seq", Number), ("turn_id", Text)];
 const USAGE: Members = &[("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number)];
 #[rustfmt::skip]
+const MORE_USAGE: Members = &[("cache_write_tokens", Number), ("cache_write_1h_tokens", Number),
+    ("service_tier", OneOf(&["flex", "priority"])), ("unknown_members", Number), ("estimated", Flag)];
+#[rustfmt::skip]
 const LIMITS: Members = &[("subtasks", Number), ("llm_calls", Number), ("tool_calls", Number), ("wall_clock_ms", Number)];
 #[rustfmt::skip]
 const SHARE: Members = &[("llm_calls", Number), ("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money)];
@@ -145,12 +149,12 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     let data = event.data.as_object().ok_or("data is not an object")?;
     check_members(data, &[EVERYWHERE, required], optional)?;
     if let Some(usage) = data.get("usage").and_then(Value::as_object) {
-        let members = match event.kind.as_str() {
-            "tool_call_update" | "hook_update" => SHARE,
-            "done" | "limit_request" => COSTS,
-            _ => USAGE,
+        let (members, more) = match event.kind.as_str() {
+            "tool_call_update" | "hook_update" => (SHARE, ESTIMATED),
+            "done" | "limit_request" => (COSTS, ESTIMATED),
+            _ => (USAGE, MORE_USAGE),
         };
-        check_members(usage, &[members], ESTIMATED)?;
+        check_members(usage, &[members], more)?;
     }
     if let Some(limits) = data.get("limits").and_then(Value::as_object) {
         check_members(limits, &[LIMITS], &[])?;
