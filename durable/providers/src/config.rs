@@ -16,6 +16,7 @@ mod overrides;
 mod provider;
 
 use overrides::Overrides;
+pub use overrides::unpriced;
 pub use provider::{Api, Provider};
 
 #[cfg(test)]
@@ -83,19 +84,6 @@ pub struct Offered<'a> {
     pub capabilities: Capabilities,
     /// US dollars per million tokens; null if unknown.
     pub price: Option<&'a engine::profiles::Price>,
-}
-
-/// The models without a price, as a problem where this variable limits money; none where each has one.
-pub fn unpriced<'a>(limited_by: &str, offers: impl Iterator<Item = &'a PricedModel>) -> Option<String> {
-    let models: BTreeSet<String> =
-        offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
-    let models = models.into_iter().collect::<Vec<_>>().join(", ");
-    (!models.is_empty()).then(|| {
-        format!(
-            "{limited_by} limits money, but PRICES has no price for these models: {models}. A model that costs nothing \
-             has the price 0: {{\"input\": 0, \"output\": 0}}."
-        )
-    })
 }
 
 impl Roles {

@@ -26,6 +26,19 @@ const MAX_TIERS: usize = 8;
 /// The factors of a service tier. OpenAI's are 0.5 to 2.5.
 const FACTORS: std::ops::RangeInclusive<f64> = 0.0..=10.0;
 
+/// The models without a price, as a problem where this variable limits money; none where each has one.
+pub fn unpriced<'a>(limited_by: &str, offers: impl Iterator<Item = &'a PricedModel>) -> Option<String> {
+    let models: BTreeSet<String> =
+        offers.filter(|offer| offer.price.is_none()).map(|offer| offer.choice.id()).collect();
+    let models = models.into_iter().collect::<Vec<_>>().join(", ");
+    (!models.is_empty()).then(|| {
+        format!(
+            "{limited_by} limits money, but PRICES has no price for these models: {models}. A model that costs nothing \
+             has the price 0: {{\"input\": 0, \"output\": 0}}."
+        )
+    })
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Overrides {

@@ -23,7 +23,6 @@ use wire::protocol::{Awaited, ModeProfile};
 const LEVELS: usize = 6;
 
 const VERDICTS: [&str; 3] = ["approved", "needs_changes", "rejected"];
-
 /// The objectives of the plans.
 const PLANS: [&str; 2] = ["one", "two"];
 
