@@ -124,8 +124,8 @@ pub enum Fact {
         /// The cut of the level's messages before the call; none where the request begins with the one before it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cut: Option<Cut>,
-        /// The most that the call may cost, in millionths of a US dollar. Absent in a turn of former code, which holds the
-        /// price of `held`.
+        /// The most that the call may cost, in millionths of a US dollar. Absent in a turn without a limit of money and in
+        /// one of former code: the call holds the price of `held`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         held_microusd: Option<u64>,
     },

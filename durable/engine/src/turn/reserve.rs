@@ -97,14 +97,14 @@ impl Reservation<'_> {
     }
 }
 
-/// The reservation of a model call: its estimated tokens, and the most that it may cost in millionths of a US dollar. In a
-/// turn that former code began, the second is the price of the first, and absent here.
+/// The reservation of a model call: its estimated tokens, and the most that it may cost in millionths of a US dollar. The
+/// second is the price of the first, and absent here, in a turn without a limit of money and in one of former code.
 pub(super) fn reservation_of(turn: &Turn, level: &Level, request: &ModelRequest) -> (Usage, Option<u64>) {
-    if turn.spec.estimates == 0 {
+    let room = turn.record.borrow().budget.room_microusd().filter(|_| turn.spec.estimates > 0);
+    if room.is_none() {
         return (estimate(request), None);
     }
     let chain = turn.spec.chain_of(level.models());
-    let room = turn.record.borrow().budget.room_microusd();
     let (held, microusd) = most(request, chain, level.counted(), room);
     (held, Some(microusd))
 }
