@@ -58,13 +58,12 @@ impl Fault {
         }
     }
 
-    /// Whether it comes before the first word of the reply. The first piece has the role alone.
-    fn is_before_the_first_word(self) -> bool {
+    /// Whether the service may meet it before the first word of the reply. The first piece has the role alone. A connection
+    /// that breaks takes along what its receiver has not read yet.
+    fn may_precede_the_first_word(self) -> bool {
         match self {
-            Fault::Down(_) | Fault::Busy | Fault::Silent(_) => true,
-            Fault::Stuck(pieces, _) | Fault::Cut(pieces) | Fault::Short(pieces) | Fault::Garbage(pieces) => {
-                pieces < 2
-            }
+            Fault::Down(_) | Fault::Busy | Fault::Silent(_) | Fault::Cut(_) => true,
+            Fault::Stuck(pieces, _) | Fault::Short(pieces) | Fault::Garbage(pieces) => pieces < 2,
         }
     }
 
@@ -99,7 +98,7 @@ pub async fn complete(world: Arc<World>, life: u32, body: &[u8]) -> Result<Respo
     if let Some(fault) = fault {
         world.ledger.upstream(fault.name());
     }
-    if fault.is_some_and(Fault::is_before_the_first_word) {
+    if fault.is_some_and(Fault::may_precede_the_first_word) {
         world.ledger.model_refused(&marker, step, attempt);
     }
     tokio::time::sleep(Duration::from_millis(rng.range(0, 25))).await;
