@@ -332,7 +332,5 @@ fn end(
     events.extend(turn.told_after(level, at, outcome));
     let ended =
         Fact::ModelEnded { digest, outcome: outcome.clone(), duration_ms, place, asked, first_byte_ms };
-    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })?;
-    turn.wake_waiters();
-    Ok(())
+    turn.commit(Commit { entries: vec![turn.entry(at, ended)], texts, events, ..Commit::default() })
 }

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use super::{Halt, Turn};
 use crate::journal::{Answer, Commit, Fact, Parking};
@@ -173,6 +173,7 @@ impl Turn {
 
     /// Has each call that waits look again.
     pub(super) fn wake_waiters(&self) {
+        self.wakes.set(self.wakes.get().wrapping_add(1));
         let waiting = self.waiters.take();
         waiting.into_iter().for_each(std::task::Waker::wake);
     }
@@ -189,13 +190,18 @@ impl Turn {
             if let Some(answered) = answered {
                 return Poll::Ready(answered);
             }
-            let mut waiters = self.waiters.borrow_mut();
-            if !waiters.iter().any(|known| known.will_wake(context.waker())) {
-                waiters.push(context.waker().clone());
-            }
+            self.wait_to_look(context.waker());
             Poll::Pending
         })
         .await
+    }
+
+    /// Notes that a call waits until it is told to look again.
+    pub(super) fn wait_to_look(&self, waker: &Waker) {
+        let mut waiters = self.waiters.borrow_mut();
+        if !waiters.iter().any(|known| known.will_wake(waker)) {
+            waiters.push(waker.clone());
+        }
     }
 
     /// Whether a call waits, or has waited.

@@ -3,7 +3,6 @@
 //! [`Reservation`] collects the spending of one commit. Committing consumes it, and `clippy.toml` refuses an
 //! await while one is held. So two parallel levels can never both pass a limit that has room for one.
 
-use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -174,12 +173,12 @@ impl Turn {
     pub(super) async fn another_ends(&self) -> Result<(), Halt> {
         // The turn does not park meanwhile.
         let _runs = Tally::of(&self.busy);
-        let is_woken = Cell::new(false);
+        let wakes = self.wakes.get();
         poll_fn(|context| {
-            if is_woken.replace(true) {
+            if self.wakes.get() != wakes {
                 return Poll::Ready(());
             }
-            self.waiters.borrow_mut().push(context.waker().clone());
+            self.wait_to_look(context.waker());
             Poll::Pending
         })
         .await;

@@ -59,6 +59,8 @@ pub struct Turn {
     pub(super) busy: Cell<u32>,
     pub(super) waiting: Cell<u32>,
     pub(super) waiters: RefCell<Vec<Waker>>,
+    /// How often the waiting calls were told to look again.
+    pub(super) wakes: Cell<u64>,
     /// The question at a limit that lost runs left open, and the place of the level that asked it.
     pub(super) left_open: Option<(String, Place)>,
     /// The commits of levels that are not written yet. Empty between two polls of `run`.
@@ -195,6 +197,7 @@ impl Turn {
             busy: Cell::new(0),
             waiting: Cell::new(0),
             waiters: RefCell::default(),
+            wakes: Cell::default(),
             left_open: None,
             gathered: Gathered::default(),
             ports,

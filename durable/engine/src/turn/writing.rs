@@ -72,9 +72,17 @@ impl Turn {
     }
 
     fn apply(&self, entries: &[Entry], told: Vec<Told>) {
-        let mut record = self.record.borrow_mut();
-        entries.iter().for_each(|entry| record.apply(entry));
-        record.shown.add(told);
+        {
+            let mut record = self.record.borrow_mut();
+            entries.iter().for_each(|entry| record.apply(entry));
+            record.shown.add(told);
+        }
+        // A call may wait for the money that another one gives back.
+        let is_over =
+            |entry: &Entry| matches!(entry.fact, Fact::ModelEnded { .. } | Fact::ModelDropped { .. });
+        if entries.iter().any(is_over) {
+            self.wake_waiters();
+        }
     }
 
     /// The commit, which ends the parking of a parked turn.

@@ -297,6 +297,24 @@ fn subtasks_beside_each_other_wait_for_money() {
     assert!(case.end().used.unwrap().microusd < 9_000);
 }
 
+// A call that waits for money looks again whenever another one is over, also where nobody hears its end.
+#[test]
+fn each_end_of_a_model_call_wakes_those_that_wait() {
+    let write = Reply::Calls(vec![("write", json!({}))]);
+    let levels =
+        [("go", vec![write, Reply::Text("Done.")]), ("guard write {}", vec![Reply::Hang("hm")])];
+    let mut case = Case::new(script(&levels));
+    let guard = json!([{"name": "guard", "on": "action", "instructions": "guard"}]);
+    case.setting.hooks = crate::hooks::from_variable(&guard.to_string()).unwrap();
+    let mut most = 0;
+    case.run_with(None, |turn, _| {
+        let over = turn.record.borrow().tree().model_calls.len();
+        assert_eq!(turn.wakes.get(), over as u64);
+        most = over.max(most);
+    });
+    assert!(most >= 2 && case.disk.count(|entry| matches!(entry.fact, Fact::ModelDropped)) == 1);
+}
+
 // A run that takes the turn up counts what the journal says that the lost call held.
 #[test]
 fn a_hold_is_read_from_the_journal() {
