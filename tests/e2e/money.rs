@@ -62,3 +62,21 @@ async fn a_turn_spends_most_of_its_money_and_no_more() {
     let last = output(requests.len() - 1);
     assert!((256..8_192).contains(&last) && last < output(1), "{last} after {}", output(1));
 }
+
+// By its bytes alone the second turn would need more than the limit.
+#[tokio::test]
+async fn a_turn_reserves_by_what_the_turn_before_it_used() {
+    let case = case().await;
+    case.script("", [text("One.").using(8_000, 0, 2)]).await;
+    let long = |letters: usize| case.said(&"x".repeat(letters), "");
+    let events = case.chat_with(&json!({ "content": long(30_000) })).await;
+    let counted = json!({ "model": "fake-1", "input_tokens": 8_000, "output_tokens": 2 });
+    assert_eq!(first(&events, "done").data["usage"]["last_request"], counted);
+    case.script("", [text("Two.").using(13_000, 0, 2)]).await;
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    let events = case.chat_with(&json!({ "content": long(20_000), "thread_id": thread })).await;
+    assert_eq!(first(&events, "done").data["finish_reason"], "stop");
+    // The same bytes in a new thread.
+    let fresh = case.chat_with(&json!({ "content": long(50_000) })).await;
+    assert_eq!(first(&fresh, "done").data["finish_reason"], "budget");
+}

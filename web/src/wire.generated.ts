@@ -553,7 +553,12 @@ cost_usd: number | null, by_model: { [key in string]: ModelCost },
 /**
  * The service estimated a part of these numbers, because a provider did not count it.
  */
-estimated?: boolean, };
+estimated?: boolean, 
+/**
+ * The last request of the conversation, where money is limited, its provider counted it and it left nothing of the
+ * conversation out. The next turn reserves by it.
+ */
+last_request?: CountedRequest, };
 
 /**
  * A share of a turn's ledger: one model's, or one subtask's.

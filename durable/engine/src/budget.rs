@@ -158,13 +158,18 @@ impl TurnBudget {
     /// The limit that a model call with this reservation would exceed, if any. Tokens and money are checked
     /// against an estimate before the call and against the real usage after it.
     pub fn exceeded_by_tokens(&self, more: Spending) -> Option<Exceeded> {
-        let all = self.all().and(more);
-        let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
-        let cost = all.whole_microusd();
         let request = more.tokens.input_tokens;
         // Pruning could not bring a request under the history's limit if it is still above it here.
         self.exceeded(BudgetReason::Tokens, request, |limits| Some(limits.history_tokens))
-            .or_else(|| self.exceeded(BudgetReason::Tokens, tokens, |limits| limits.turn_tokens))
+            .or_else(|| self.exceeded_by_spending(more))
+    }
+
+    /// The limit of the turn's tokens or money that this would exceed, if any.
+    pub fn exceeded_by_spending(&self, more: Spending) -> Option<Exceeded> {
+        let all = self.all().and(more);
+        let tokens = all.tokens.input_tokens.saturating_add(all.tokens.output_tokens);
+        let cost = all.whole_microusd();
+        self.exceeded(BudgetReason::Tokens, tokens, |limits| limits.turn_tokens)
             .or_else(|| self.exceeded(BudgetReason::Cost, cost, |limits| limits.turn_cost_microusd))
     }
 

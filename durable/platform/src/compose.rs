@@ -177,6 +177,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         system,
         history_until: frame.history_until,
         summary: None,
+        last_request: None,
         retrieved: frame.retrieved.message.clone(),
         replaces_message_id: frame.replaces_message_id.clone(),
         created_at: frame.user_message.created_at,
@@ -307,9 +308,8 @@ pub fn terms(thread: &Thread, request: &ChatRequest, money: bool) -> Result<(Lim
     let least =
         Usage { input_tokens: LEAST_INPUT_TOKENS, output_tokens: limits.output_tokens, ..Usage::default() };
     let cost = chain.dearest().map_or(0.0, |price| price.cost_usd(least));
-    let prices = chain.iter().filter_map(|offer| offer.price.as_ref());
     // What the call holds, where it is short.
-    let held = prices.map(|price| price.most_microusd(LEAST_HELD_TOKENS, 0)).max().unwrap_or(0);
+    let held = chain.iter().filter_map(|offer| offer.most_microusd(LEAST_HELD_TOKENS, 0)).max().unwrap_or(0);
     let tokens = least.input_tokens + least.output_tokens;
     Ok((limits, Amount { tokens, microusd: ((cost * 1e6).ceil() as u64).max(held) }))
 }

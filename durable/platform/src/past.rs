@@ -15,8 +15,20 @@ use super::compose;
 use super::thread::Thread;
 
 impl Thread {
-    /// The history of a turn that begins on a path. Sets the summary that the turn begins with.
+    /// The history of a turn that begins on a path. Sets the summary that the turn begins with, and the last request before
+    /// it.
     pub fn history(&self, path: &Path, spec: &mut TurnSpec) -> Result<History, StoreError> {
+        let history = self.history_and_summary(path, spec)?;
+        if spec.limits.turn_cost_microusd.is_some()
+            && spec.summary.is_none()
+            && let Some(last) = history.turns.last()
+        {
+            spec.last_request = self.store.last_request(last.id.row)?;
+        }
+        Ok(history)
+    }
+
+    fn history_and_summary(&self, path: &Path, spec: &mut TurnSpec) -> Result<History, StoreError> {
         let newest = self.newest(path, spec)?;
         if is_enough(spec, &newest) {
             return Ok(whole(newest));

@@ -65,8 +65,8 @@ impl ModelRequest {
     /// The most tokens of the reply: the smallest of the turn's limit, the operator's, and all that the model can write,
     /// because providers refuse a limit beyond that.
     pub fn output_limit(&self) -> Option<u64> {
-        let limit = self.max_output_tokens.into_iter().chain(self.model.options.max_output_tokens).min();
-        limit.map(|limit| limit.min(self.model.capabilities.output_tokens.unwrap_or(limit)))
+        let limit = self.max_output_tokens.or(self.model.options.max_output_tokens);
+        limit.map(|limit| self.model.output_limit(limit))
     }
 }
 

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
 use wire::model::{ModelError, ToolCall, Usage};
-use wire::protocol::{Awaited, Content, Event, HookPoint, Place, Plan, ReachedLimit};
+use wire::protocol::{Awaited, Content, CountedRequest, Event, HookPoint, Place, Plan, ReachedLimit};
 
 pub use agent::{
     Agent, AgentChange, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
@@ -273,7 +273,7 @@ pub struct TurnSpec {
     pub least_reader: u32,
     /// The rules by which the turn estimates tokens and shortens its requests. 0, of former code: each request is pruned
     /// anew, and a model call holds the price of its estimated tokens. 1: a level cuts its messages and then only adds to
-    /// them ([`Cut`]), and a call holds the most that it may cost.
+    /// them ([`Cut`]), and a call holds the most that it may cost where money is limited.
     #[serde(default, skip_serializing_if = "is_former")]
     pub estimates: u32,
     pub thread_id: String,
@@ -313,6 +313,10 @@ pub struct TurnSpec {
     /// The summary in the place of the oldest turns of that history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
+    /// The last request of the turn before this one, where money is limited. The first request of this turn begins with its
+    /// messages, so it reserves by that count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_request: Option<CountedRequest>,
     /// The text that retrieval found for the user's message. The model gets it as a separate message before
     /// that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use super::price::{self, Price};
-use wire::model::{ModelChoice, Usage};
+use wire::model::{ModelChoice, ServiceTier, Usage};
 
 /// The role of a model. Operators assign models to each role; a role without models is unavailable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -83,6 +83,28 @@ impl PricedModel {
     fn highest(&self) -> Option<Price> {
         let price = self.price.as_ref()?;
         Some(price.times(price.factor(self.choice.options.asked_tier()).max(1.0)))
+    }
+
+    /// The highest factor of the service tiers that may serve a request. A provider serves it in the tier that it names, or in
+    /// the standard one. A request without a tier, or with `auto`, gets the default of the account, which may be any.
+    fn highest_factor(&self, price: &Price) -> f64 {
+        let tiers = match self.choice.options.service_tier.as_deref() {
+            None | Some("auto") => [price.service_tiers.flex, price.service_tiers.priority],
+            Some(named) => [Some(price.factor(ServiceTier::of(named))), None],
+        };
+        tiers.into_iter().flatten().fold(1.0, f64::max)
+    }
+
+    /// The most that a request of at most these tokens costs, in millionths of a US dollar; none where the price is unknown.
+    pub fn most_microusd(&self, input_tokens: u64, output_tokens: u64) -> Option<u64> {
+        let price = self.price.as_ref()?;
+        Some(price.most_microusd(self.highest_factor(price), input_tokens, output_tokens))
+    }
+
+    /// The most output of a request of this prompt that costs at most this much; none where the price is unknown.
+    pub fn output_within(&self, microusd: u64, input_tokens: u64) -> Option<u64> {
+        let price = self.price.as_ref()?;
+        Some(price.output_within(self.highest_factor(price), microusd, input_tokens))
     }
 
     /// The cost of a call with this usage, in US dollars; none where the price is unknown. A call that used nothing

@@ -92,29 +92,26 @@ impl Price {
     }
 
     /// The highest rates of a request with a prompt of at most this length, whichever of its input comes from a cache or
-    /// is written to one, and whichever service tier serves it: an account may have a default that the request does not
-    /// name.
-    fn most(&self, prompt_tokens: u64) -> Rates {
+    /// is written to one. `factor`: that of its service tier.
+    fn most(&self, prompt_tokens: u64, factor: f64) -> Rates {
         let reached = self.tiers.iter().filter(|tier| prompt_tokens > tier.above_tokens);
         let all = std::iter::once(&self.rates).chain(reached.map(|tier| &tier.rates));
         let most = all.fold(Rates::default(), |most, rates| most.or_dearer(rates.with_cache_writes()));
-        let ServiceTiers { flex, priority } = self.service_tiers;
-        let factor = flex.into_iter().chain(priority).fold(1.0, f64::max);
         let (input, output) = (most.input.max(most.cached) * factor, most.output * factor);
         Rates { input, cached: input, output, ..Rates::default() }
     }
 
     /// The most that a request of at most these tokens costs, in millionths of a US dollar.
-    pub fn most_microusd(&self, input_tokens: u64, output_tokens: u64) -> u64 {
-        let Rates { input, output, .. } = self.most(input_tokens);
+    pub(super) fn most_microusd(&self, factor: f64, input_tokens: u64, output_tokens: u64) -> u64 {
+        let Rates { input, output, .. } = self.most(input_tokens, factor);
         // A rate is dollars per million tokens, so it is millionths of a dollar per token.
         let most = input_tokens as f64 * input + output_tokens as f64 * output;
         (most - ROUNDING_MICROUSD).ceil() as u64
     }
 
     /// The most output of a request of this prompt that costs at most this much.
-    pub fn output_within(&self, microusd: u64, input_tokens: u64) -> u64 {
-        let Rates { input, output, .. } = self.most(input_tokens);
+    pub(super) fn output_within(&self, factor: f64, microusd: u64, input_tokens: u64) -> u64 {
+        let Rates { input, output, .. } = self.most(input_tokens, factor);
         let left = (microusd as f64 - input_tokens as f64 * input).max(0.0);
         if output > 0.0 { (left / output) as u64 } else { u64::MAX }
     }

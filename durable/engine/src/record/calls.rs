@@ -19,6 +19,14 @@ const SAID: &str = "It said";
 
 impl Record {
     /// Adds calls that have no result yet, whether a model or the service made them.
+    pub(super) fn called_by_service(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
+        if place.depth == 0 {
+            // The conversation has a message that no provider has counted.
+            self.costs.last_request = None;
+        }
+        self.called(at, calls, place);
+    }
+
     pub(super) fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
         self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);

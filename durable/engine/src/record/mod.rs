@@ -94,6 +94,8 @@ pub(crate) struct Record {
     levels: BTreeMap<String, Rc<Opening>>,
     /// The newest summary of earlier turns that the turn made.
     pub(crate) summary: Option<Summary>,
+    /// Whether the root's requests have left messages out.
+    has_cut: bool,
     /// The role whose models the router chose for the root.
     pub(crate) routed: Option<Role>,
     /// The results of the root's current round, which has not settled yet.
@@ -154,6 +156,7 @@ impl Record {
             toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
             levels: BTreeMap::new(),
             summary: None,
+            has_cut: false,
             routed: None,
             round: BTreeMap::new(),
             unanswered: BTreeMap::new(),
@@ -294,8 +297,8 @@ impl Record {
             }
             Fact::Unparked { .. } => self.parked = false,
             Fact::Stopped(why) => self.stopped(why),
-            Fact::ModelStarted { place, held, held_microusd, .. } => {
-                self.model_started(entry, place, *held, *held_microusd);
+            Fact::ModelStarted { place, held, held_microusd, cut, .. } => {
+                self.model_started(entry, place, (*held, *held_microusd), cut.is_some());
             }
             Fact::ModelRetried { failed, asked, error, .. } => {
                 self.model_retried(&entry.at, *failed, *asked, error);
@@ -308,7 +311,7 @@ impl Record {
             }
             Fact::HookAsked { .. } | Fact::HookSaid(_) => self.hook_heard(entry),
             Fact::Canned { text, .. } => self.canned(entry, text),
-            Fact::Called { place, calls } => self.called(&entry.at, calls, place),
+            Fact::Called { place, calls } => self.called_by_service(&entry.at, calls, place),
             Fact::ModelDropped => {
                 if let Some(open) = self.models.remove(&entry.at) {
                     let duration_ms = entry.elapsed_ms.saturating_sub(open.since_ms);

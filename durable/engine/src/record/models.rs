@@ -5,7 +5,7 @@ use crate::budget::{Counted, Spending};
 use crate::journal::{Entry, ModelOutcome, Summary, TextPart};
 use crate::profiles::PricedModel;
 use wire::model::{ModelError, Usage};
-use wire::protocol::Place;
+use wire::protocol::{CountedRequest, Place};
 
 /// A model call that has no outcome yet.
 #[derive(Clone, Debug)]
@@ -64,14 +64,15 @@ impl Record {
         }
     }
 
-    /// `held` and `held_microusd`: what the call's start says that it reserves.
+    /// `held`: what the call's start says that it reserves. `is_cut`: its level left messages out just before it.
     pub(super) fn model_started(
         &mut self,
         entry: &Entry,
         place: &Place,
-        held: Usage,
-        held_microusd: Option<u64>,
+        (held, held_microusd): (Usage, Option<u64>),
+        is_cut: bool,
     ) {
+        self.has_cut |= is_cut && place.depth == 0;
         let lost = self.models.remove(&entry.at);
         if let Some(lost) = &lost {
             // Its run was lost; its usage still counts.
@@ -144,6 +145,19 @@ impl Record {
         Summary::of(opening.spec.covers.as_ref(), text, &self.priced_model(at, open.asked).choice.model)
     }
 
+    /// A request of the conversation that the next turn may reserve by.
+    fn counted(&self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome) -> Option<CountedRequest> {
+        let ModelOutcome::Replied(reply) = outcome else { return None };
+        self.spec.limits.turn_cost_microusd?;
+        // An agent that the user talks to has a conversation of its own.
+        let talks_to_agent = self.spec.setting.agents.as_ref().is_some_and(|agents| agents.root.is_some());
+        let is_whole = self.spec.summary.is_none() && self.summary.is_none() && !self.has_cut;
+        let usage = reply.usage.filter(|usage| !usage.estimated && is_whole && !talks_to_agent)?;
+        let (input_tokens, output_tokens) = (usage.input_tokens, usage.output_tokens);
+        let model = self.priced_model(at, open.asked).choice.model.clone();
+        Some(CountedRequest { model, input_tokens, output_tokens })
+    }
+
     pub(super) fn model_ended(
         &mut self,
         at: &str,
@@ -154,6 +168,9 @@ impl Record {
         self.tree.model_calls.push(self.model_call(at, open, Some(outcome), duration_ms));
         let price = self.priced_model(at, open.asked).price;
         let is_root = open.place.depth == 0;
+        if is_root {
+            self.costs.last_request = self.counted(at, open, outcome);
+        }
         let reply = match outcome {
             ModelOutcome::Failed { error, said } => {
                 let usage = error.used().filter(|_| open.first_byte_ms.is_none());

@@ -26,7 +26,7 @@ use crate::prompt;
 use crate::toolbelt::ToolPolicy;
 use crate::turn::{Ran, Turn};
 use wire::model::*;
-use wire::protocol::{ClientTool, ContextKind, Decision, Event, Seq};
+use wire::protocol::{ClientTool, ContextKind, CountedRequest, Decision, Event, Seq};
 
 /// The moment at which a test kills a run.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +140,7 @@ pub struct Case {
     /// The events that the clients of all runs saw.
     pub seen: BTreeMap<Seq, Event>,
     pub capabilities: Capabilities,
+    pub options: ModelOptions,
     /// The policy that selects the offered tools, and the one that the engine checks at each call.
     pub offered_by: ToolPolicy,
     pub policy: ToolPolicy,
@@ -158,6 +159,8 @@ pub struct Case {
     pub estimates: u32,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
+    /// The last request of the turn before, as its provider counted it.
+    pub last_request: Option<CountedRequest>,
     /// The agents of earlier turns.
     pub agents: Rc<KeptAgents>,
 }
@@ -182,10 +185,12 @@ impl Case {
             history: Vec::new(),
             before_gap: 0,
             summary: None,
+            last_request: None,
             retrieved: None,
             replaces: None,
             seen: BTreeMap::new(),
             capabilities: Capabilities::default(),
+            options: ModelOptions::default(),
             offered_by: policy.clone(),
             policy,
             price: None,
@@ -225,7 +230,8 @@ impl Case {
             session: self.setting.session.as_deref(),
         };
         let (price, most_tokens) = (self.price.clone(), self.most_tokens);
-        let first = PricedModel { price, most_tokens, ..offer("m1", self.capabilities) };
+        let mut first = PricedModel { price, most_tokens, ..offer("m1", self.capabilities) };
+        Rc::make_mut(&mut first.choice).options = self.options.clone();
         let chain = Chain { first, then: self.then.clone() };
         TurnSpec {
             format: FORMAT,
@@ -247,6 +253,7 @@ impl Case {
             system: prompt::root(about, &self.limits),
             history_until: 0,
             summary: self.summary.clone(),
+            last_request: self.last_request.clone(),
             retrieved: self.retrieved.clone(),
             replaces_message_id: self.replaces.map(str::to_owned),
             created_at: 0,

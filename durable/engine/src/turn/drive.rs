@@ -151,7 +151,7 @@ fn start(
     let place = level.place.clone();
     let model_call_id = turn.ids.model_call(at);
     let chain = turn.spec.chain_of(level.models());
-    let (held, held_microusd) = reservation_of(turn, level, request);
+    let (held, held_microusd) = reservation_of(turn, level, request, &turn.record.borrow().budget);
     let spending = Spending::held(held, held_microusd, chain.dearest().as_ref());
     let cut = level.cut_before_call().cloned();
     let intent = Fact::ModelStarted { digest, attempt, place: place.clone(), held, cut, held_microusd };

@@ -9,7 +9,7 @@ use std::task::Poll;
 use super::level::{self, Level, most_tokens, request_tokens};
 use super::parking::Tally;
 use super::{Halt, Turn};
-use crate::budget::{Counted, Exceeded, Spending};
+use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
 use crate::journal::{Commit, ModelOutcome};
 use crate::profiles::Chain;
 use wire::model::{ModelRequest, Usage};
@@ -17,6 +17,9 @@ use wire::protocol::BudgetReason;
 
 /// The least output of a model call whose turn has little money left: a call and some words. With less the turn ends.
 const LEAST_OUTPUT_TOKENS: u64 = 256;
+/// The same of a model that reasons before it answers. All of a shorter output may be reasoning, which is paid for and
+/// answers nothing.
+const LEAST_REASONED_TOKENS: u64 = 2_048;
 
 /// The spending of one commit, before it is written.
 #[must_use]
@@ -67,7 +70,9 @@ impl Reservation<'_> {
 
     /// Asks for one model call that may use this many tokens.
     pub(super) fn model_call(&self, held: Spending) -> Result<(), Exceeded> {
-        self.model_request(Some(held))
+        let budget = &self.turn.record.borrow().budget;
+        let exceeded = budget.exceeded_by(Counted::LlmCall, 1);
+        exceeded.or_else(|| budget.exceeded_by_tokens(held)).map_or(Ok(()), Err)
     }
 
     /// Asks for one more request of a model call. Its own tokens are held already; `lost` is the most that
@@ -75,7 +80,7 @@ impl Reservation<'_> {
     pub(super) fn model_request(&self, lost: Option<Spending>) -> Result<(), Exceeded> {
         let budget = &self.turn.record.borrow().budget;
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1);
-        exceeded.or_else(|| budget.exceeded_by_tokens(lost?)).map_or(Ok(()), Err)
+        exceeded.or_else(|| budget.exceeded_by_spending(lost?)).map_or(Ok(()), Err)
     }
 
     /// Asks for room for a tool's result.
@@ -96,15 +101,22 @@ impl Reservation<'_> {
     }
 }
 
-/// The reservation of a model call: its estimated tokens, and the most that it may cost in millionths of a US dollar. The
-/// second is the price of the first, and absent here, in a turn without a limit of money and in one of former code.
-pub(super) fn reservation_of(turn: &Turn, level: &Level, request: &ModelRequest) -> (Usage, Option<u64>) {
-    let room = turn.record.borrow().budget.room_microusd().filter(|_| turn.spec.estimates > 0);
-    if room.is_none() {
+/// The reservation of a model call that `budget` has to pay for: its estimated tokens, and the most that it may cost in
+/// millionths of a US dollar. The second is the price of the first, and absent here, in a turn without a limit of money and
+/// in one of former code.
+pub(super) fn reservation_of(
+    turn: &Turn,
+    level: &Level,
+    request: &ModelRequest,
+    budget: &TurnBudget,
+) -> (Usage, Option<u64>) {
+    let Some(room) = budget.room_microusd().filter(|_| turn.spec.estimates > 0) else {
         return (estimate(request), None);
-    }
+    };
     let chain = turn.spec.chain_of(level.models());
-    let (held, microusd) = most(request, chain, level.counted(), room);
+    // A person who may grant more is asked before the answers get short.
+    let room = if budget.grants_left() > 0 { u64::MAX } else { room };
+    let (held, microusd) = most(request, chain, level.counted(), Some(room));
     (held, Some(microusd))
 }
 
@@ -129,14 +141,19 @@ fn most(
     room: Option<u64>,
 ) -> (Usage, u64) {
     let bounds: Vec<_> = chain.iter().map(|offer| (most_tokens(request, offer, counted), offer)).collect();
-    let priced = || bounds.iter().filter_map(|(tokens, offer)| Some((*tokens, offer.price.as_ref()?)));
     let held = estimate(request);
-    let paid = room.and_then(|room| priced().map(|(tokens, price)| price.output_within(room, tokens)).min());
-    let output_tokens = held.output_tokens.min(paid.unwrap_or(u64::MAX).max(LEAST_OUTPUT_TOKENS));
-    let microusd = priced().map(|(tokens, price)| price.most_microusd(tokens, output_tokens)).max();
-    let least = bounds.iter().map(|(tokens, _)| *tokens).filter(|_| room.is_some()).min();
-    let input_tokens = held.input_tokens.min(least.unwrap_or(u64::MAX));
-    (Usage { input_tokens, output_tokens, ..held }, microusd.unwrap_or(0))
+    let paid = room.and_then(|room| {
+        bounds.iter().filter_map(|(tokens, offer)| offer.output_within(room, *tokens)).min()
+    });
+    let reasons = chain.iter().any(|offer| offer.choice.capabilities.reasoning);
+    let least = if reasons { LEAST_REASONED_TOKENS } else { LEAST_OUTPUT_TOKENS };
+    let output_tokens = held.output_tokens.min(paid.unwrap_or(u64::MAX).max(least));
+    let microusd = bounds
+        .iter()
+        .filter_map(|(tokens, offer)| offer.most_microusd(*tokens, offer.choice.output_limit(output_tokens)));
+    let bound = bounds.iter().map(|(tokens, _)| *tokens).filter(|_| room.is_some()).min();
+    let input_tokens = held.input_tokens.min(bound.unwrap_or(u64::MAX));
+    (Usage { input_tokens, output_tokens, ..held }, microusd.max().unwrap_or(0))
 }
 
 /// Notes what the provider counted for a request, so that the next one of the level is bounded by it.

@@ -309,8 +309,12 @@ impl Turn {
         let summaries = if may_summarise { MAX_SUMMARIES } else { 0 };
         let (mut history, earlier) =
             Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);
+        let own = history.len();
         history.extend(self.retrieved());
         let mut main = Level::new(LevelStart { history, earlier, ..self.root_start() }, self.spec.limits);
+        if let Some(last) = &self.spec.last_request {
+            main.begin_after(last, own);
+        }
         // A blank message is answered without a model, and the session stays at its step.
         if let Some(session) = self.spec.setting.session.as_deref().filter(|_| !self.spec.is_blank()) {
             main.follow(session.clone());

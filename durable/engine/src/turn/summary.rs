@@ -72,7 +72,7 @@ fn has_room(turn: &Turn, child: &Level, level: &Level) -> bool {
     let mut budget = turn.record.borrow().budget.clone();
     let calls = [(child, request), (level, turn.request_after_cut(level))];
     calls.iter().all(|(level, request)| {
-        let (held, microusd) = reservation_of(turn, level, request);
+        let (held, microusd) = reservation_of(turn, level, request, &budget);
         let dearest = turn.spec.chain_of(level.models()).dearest();
         let held = Spending::held(held, microusd, dearest.as_ref());
         let exceeded = budget.exceeded_by(Counted::LlmCall, 1).or_else(|| budget.exceeded_by_tokens(held));

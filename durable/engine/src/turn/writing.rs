@@ -78,8 +78,7 @@ impl Turn {
             record.shown.add(told);
         }
         // A call may wait for the money that another one gives back.
-        let is_over =
-            |entry: &Entry| matches!(entry.fact, Fact::ModelEnded { .. } | Fact::ModelDropped { .. });
+        let is_over = |entry: &Entry| matches!(entry.fact, Fact::ModelEnded { .. } | Fact::ModelDropped);
         if entries.iter().any(is_over) {
             self.wake_waiters();
         }

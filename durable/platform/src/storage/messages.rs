@@ -3,7 +3,7 @@
 use worker::SqlStorageValue;
 
 use wire::model::Message;
-use wire::protocol::{Content, Role, Seq, StopNote, StoredMessage};
+use wire::protocol::{Content, CostSummary, CountedRequest, Role, Seq, StopNote, StoredMessage};
 
 use super::path::{ON_PATH, Path, path_of};
 use super::sql::{Row, Store, int, unsigned};
@@ -130,6 +130,14 @@ impl Store {
         let (turn_id, role) = (row.text(0)?, of_word::<Role>(row.text(1)?)?);
         let stop = row.maybe_text(2).map(|text| wire::json::from_str(&text)).transpose()?;
         Ok((role == Role::Assistant).then_some((turn_id, stop)))
+    }
+
+    /// The last request of the turn with this answer, as its provider counted it.
+    pub fn last_request(&self, row: i64) -> Result<Option<CountedRequest>, StoreError> {
+        let row = self.row("SELECT usage FROM messages WHERE row = ?1", [SqlStorageValue::Integer(row)])?;
+        let usage = row.and_then(|mut row| row.maybe_text(0));
+        let usage: Option<CostSummary> = usage.map(|text| wire::json::from_str(&text)).transpose()?;
+        Ok(usage.and_then(|usage| usage.last_request))
     }
 
     /// The row and the time of the newest message.

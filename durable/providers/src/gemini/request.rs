@@ -14,8 +14,8 @@ use wire::model::{Message, ModelError, ModelRequest, RawValueEq, ToolCall, ToolC
 
 use super::WIRE;
 
-/// The signature of a call that another model made, or that was made before a cut. Gemini 3 refuses a call of the current turn without a signature,
-/// and takes this one for it (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
+/// The signature of a call that another model made, or that was made before a cut. Gemini 3 refuses a call of the current
+/// turn without a signature, and takes this one for it (<https://ai.google.dev/gemini-api/docs/thought-signatures>).
 const FOREIGN: &str = "skip_thought_signature_validator";
 
 /// The beginning of the names of models that check no signatures.

@@ -26,6 +26,13 @@ pub struct ModelChoice {
 }
 
 impl ModelChoice {
+    /// The most tokens of a reply whose request is limited to `limit`: the operator's limit and all that the model can write
+    /// hold as well.
+    pub fn output_limit(&self, limit: u64) -> u64 {
+        let others = self.options.max_output_tokens.into_iter().chain(self.capabilities.output_tokens);
+        others.fold(limit, u64::min)
+    }
+
     /// A model with the default capabilities.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         ModelChoice {

@@ -22,6 +22,22 @@ pub struct CostSummary {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(test, ts(as = "Option<bool>", optional))]
     pub estimated: bool,
+    /// The last request of the conversation, where money is limited, its provider counted it and it left nothing of the
+    /// conversation out. The next turn reserves by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub last_request: Option<CountedRequest>,
+}
+
+/// A request as its provider counted it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct CountedRequest {
+    /// The model that answered.
+    pub model: String,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
 }
 
 /// A share of a turn's ledger: one model's, or one subtask's.

@@ -40,7 +40,7 @@ pub use command::{ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, MAX_PARTS, Medium,
 };
-pub use cost::{CostSummary, ModelCost};
+pub use cost::{CostSummary, CountedRequest, ModelCost};
 pub use dialect::{AnswerForm, Dialect, GivenAnswer, McpGives, McpReply, OpenAi, OpenAiApi};
 pub use error::{ApiError, ErrorCode, Problem, Refusal};
 pub use event::{

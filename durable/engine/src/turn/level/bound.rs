@@ -6,7 +6,7 @@ use super::Level;
 use super::prune::declared_bytes;
 use crate::profiles::{MostTokens, PricedModel};
 use wire::model::{Message, ModelReply, ModelRequest, ToolDefinition};
-use wire::protocol::{Content, ContentPart, Medium};
+use wire::protocol::{Content, ContentPart, CountedRequest, Medium};
 
 /// The tokens that a provider adds around a message, a call and the declaration of a tool. OpenAI documents 3 and 4 of a
 /// message; the rest is room for the forms of others.
@@ -48,8 +48,8 @@ impl Size {
 pub(in crate::turn) struct Counted {
     /// The model that answered.
     model: String,
-    system: Rc<str>,
-    tools: Rc<[ToolDefinition]>,
+    /// Its prompt and its tools; none of a request in the turn before.
+    fixed: Option<(Rc<str>, Rc<[ToolDefinition]>)>,
     messages: Vec<Rc<Message>>,
     input_tokens: u64,
     output_tokens: u64,
@@ -61,12 +61,25 @@ impl Counted {
         let usage = reply.usage.filter(|usage| !usage.estimated && usage.input_tokens > 0)?;
         let ModelRequest { system, tools, messages, .. } = request;
         let (input_tokens, output_tokens) = (usage.input_tokens, usage.output_tokens);
-        Some(Counted { model: model.to_owned(), system, tools, messages, input_tokens, output_tokens })
+        let fixed = Some((system, tools));
+        Some(Counted { model: model.to_owned(), fixed, messages, input_tokens, output_tokens })
+    }
+
+    /// The last request of the turn before, whose reply is the newest one of `history`.
+    fn before(last: &CountedRequest, history: &[Rc<Message>]) -> Option<Self> {
+        let reply = history.iter().rposition(|message| matches!(&**message, Message::Assistant { .. }))?;
+        let CountedRequest { model, input_tokens, output_tokens } = last.clone();
+        let messages = history.iter().take(reply).map(Rc::clone).collect();
+        Some(Counted { model, fixed: None, messages, input_tokens, output_tokens })
     }
 
     /// The most tokens of a request that begins with this one; none where it does not.
     fn with_more(&self, request: &ModelRequest, most: MostTokens) -> Option<u64> {
-        let is_same = Rc::ptr_eq(&self.system, &request.system) && Rc::ptr_eq(&self.tools, &request.tools);
+        let is_same = self.fixed.as_ref().is_none_or(|(system, tools)| {
+            Rc::ptr_eq(system, &request.system) && Rc::ptr_eq(tools, &request.tools)
+        });
+        // Another turn has another prompt, and maybe other tools.
+        let fixed = if self.fixed.is_none() { fixed_size(request) } else { Size::default() };
         let (before, more) = request.messages.split_at_checked(self.messages.len())?;
         if !is_same || !before.iter().zip(&self.messages).all(|(one, other)| Rc::ptr_eq(one, other)) {
             return None;
@@ -75,7 +88,7 @@ impl Counted {
         let reply = more.first().and_then(|message| visible_size(message));
         let rest = if reply.is_some() { more.get(1..)? } else { more };
         let reply = reply.map_or(0, |size| size.most_tokens(most).max(self.output_tokens + AROUND_PART));
-        let rest = rest.iter().fold(Size::default(), |all, message| all.and(size(message)));
+        let rest = rest.iter().fold(fixed, |all, message| all.and(size(message)));
         let known = self.input_tokens.saturating_add(AROUND_REQUEST);
         Some(known.saturating_add(reply).saturating_add(rest.most_tokens(most)))
     }
@@ -102,6 +115,12 @@ impl Level {
         }
     }
 
+    /// Notes the last request of the turn before. `history`: how many of the level's messages are of earlier turns.
+    pub(in crate::turn) fn begin_after(&mut self, last: &CountedRequest, history: usize) {
+        let earlier = self.messages.get(..history).unwrap_or_default();
+        self.counted = Counted::before(last, earlier).map(Box::new);
+    }
+
     /// The newest request of the level whose provider counted it.
     pub(in crate::turn) fn counted(&self) -> Option<&Counted> {
         self.counted.as_deref()
@@ -109,6 +128,11 @@ impl Level {
 }
 
 fn request_size(request: &ModelRequest) -> Size {
+    request.messages.iter().fold(fixed_size(request), |all, message| all.and(size(message)))
+}
+
+/// The size of a request beside its messages.
+fn fixed_size(request: &ModelRequest) -> Size {
     let schema = request.response_schema.as_ref().map_or(0, |schema| schema.0.get().len());
     let tool = |tool: &ToolDefinition| Size {
         tokens: AROUND_PART,
@@ -116,8 +140,7 @@ fn request_size(request: &ModelRequest) -> Size {
     };
     let around = if request.tools.is_empty() { AROUND_REQUEST } else { AROUND_TOOLS };
     let fixed = Size { tokens: around, ..Size::of_text(request.system.len() + schema) };
-    let all = request.tools.iter().map(tool).chain(request.messages.iter().map(|message| size(message)));
-    all.fold(fixed, Size::and)
+    request.tools.iter().map(tool).fold(fixed, Size::and)
 }
 
 /// The text and the calls of a reply; none of another message.

@@ -148,7 +148,7 @@ impl Level {
     pub(super) fn heard_cut(&mut self) {
         (self.cuts.has_asked, self.cuts.before_call) = (true, None);
         if self.shortening == Shortening::Again {
-            // With cuts, a level may be shortened again once it has come further.
+            // With cuts, a level may be shortened again.
             self.shortening = if self.cuts.rules == 0 { Shortening::Done } else { Shortening::No };
         }
     }

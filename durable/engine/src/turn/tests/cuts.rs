@@ -165,7 +165,7 @@ fn a_cut_aims_below_a_threshold_of_the_price() {
 
 // Issue 43
 #[test]
-fn a_refused_request_is_cut_to_half_and_may_be_refused_again_later() {
+fn a_refused_request_is_cut_to_half_and_may_be_refused_again() {
     let mut replies: Vec<Reply> =
         (0..8).map(|_| Reply::Calls(vec![("echo", json!({"text": "x".repeat(4_000)}))])).collect();
     replies.push(Reply::TooLongThen(vec![("echo", json!({}))]));
@@ -175,6 +175,14 @@ fn a_refused_request_is_cut_to_half_and_may_be_refused_again_later() {
     let case = case.run();
     assert_eq!(lengths(&case)[8..], [18, 9, 11]);
     assert_eq!(cuts(&case).keys().collect::<Vec<_>>(), ["9"]);
+
+    // A provider that always refuses it gets less as long as something can be left out.
+    let mut replies: Vec<Reply> =
+        (0..8).map(|_| Reply::Calls(vec![("echo", json!({"text": "x".repeat(4_000)}))])).collect();
+    replies.push(Reply::Fail("", ModelErrorKind::ContextTooLong));
+    let refused = Case::new(script(&[("go", replies)])).run();
+    assert_eq!(lengths(&refused)[8..], [17, 7, 3]);
+    assert_eq!(refused.lines().last().unwrap(), "done Error");
 
     let always = Case::new(script(&[("go", vec![Reply::Fail("", ModelErrorKind::ContextTooLong)])])).run();
     assert_eq!(lengths(&always), [1], "nothing can be left out");

@@ -82,6 +82,15 @@ fn an_empty_reply_is_repeated_and_both_are_paid() {
     assert_eq!((told.input_tokens, told.output_tokens), (17, 3), "a call has all its requests");
 }
 
+// A provider may count more than the service estimates. The limit of a request's length is for estimates.
+#[test]
+fn an_empty_reply_that_its_provider_found_long_is_repeated() {
+    let long = Usage { input_tokens: 200_000, ..COUNTED };
+    let case = empty_then("hello", Some(long)).run();
+    assert!(case.limits.history_tokens < 200_000);
+    assert_eq!(case.end().message.content, "hello");
+}
+
 // A provider that does not count: the prompt as it was reserved, and the bytes that came.
 #[test]
 fn an_empty_reply_without_usage_is_estimated() {

@@ -1,16 +1,19 @@
 //! The money that a model call holds is the most that it may cost. Issue 43.
 
+mod next_turn;
+
 use std::cell::Cell;
 use std::rc::Rc;
 
 use proptest::prelude::*;
 use serde_json::json;
 
+pub(crate) use self::next_turn::after;
 use super::models::chained;
 use super::property::{Random, turns};
 use super::random_turns;
 use crate::journal::Fact;
-use crate::profiles::{Grant, MostTokens, Price, Rates, ServiceTiers, Tier};
+use crate::profiles::{Grant, MostTokens, OnLimit, Price, Rates, ServiceTiers, Tier};
 use crate::testing::*;
 use wire::model::{Message, ModelRequest, ServiceTier, Usage};
 use wire::protocol::FinishReason;
@@ -138,8 +141,13 @@ fn with_money(mut random: Random, market: Market, limit: u64) -> Random {
 }
 
 fn spends_within_its_limit(random: &Random) {
-    let case = random.play();
-    check(&case);
+    let first = random.play();
+    is_within_its_limit(random, &first);
+    is_within_its_limit(random, &random.play_on(&first));
+}
+
+fn is_within_its_limit(random: &Random, case: &Case) {
+    check(case);
     let limit = case.limits.at_most().turn_cost_microusd.unwrap();
     let spent = random.market.as_ref().unwrap().spent.get();
     assert!(spent <= limit as f64 + 1e-3, "{spent} of {limit}\n{:#?}", case.lines());
@@ -245,7 +253,15 @@ fn a_call_holds_the_dearest_that_it_may_cost() {
         |above_tokens| Price { tiers: vec![Tier { above_tokens, rates: rates(5.0, None) }], ..plain.clone() };
     assert_eq!([hold(tier(tokens)), hold(tier(tokens - 1))], [tokens, tokens * 5]);
     let service_tiers = ServiceTiers { flex: Some(0.5), priority: Some(2.0) };
-    assert_eq!(hold(Price { service_tiers, ..plain }), tokens * 2);
+    assert_eq!(hold(Price { service_tiers, ..plain.clone() }), tokens * 2);
+    let named = |tier: Option<&str>| {
+        let mut case = at_truthful(vec![Reply::Text("Done.")], 1_000_000);
+        case.price = Some(Price { service_tiers, ..plain.clone() });
+        case.options.service_tier = tier.map(str::to_owned);
+        holds(&case.run())[0].1.unwrap()
+    };
+    let of_tiers = [None, Some("auto"), Some("default"), Some("flex"), Some("priority")].map(named);
+    assert_eq!(of_tiers, [tokens * 2, tokens * 2, tokens, tokens, tokens * 2]);
     // The third model of the chain takes 100 dollars.
     assert_eq!(holds(&golden().run())[0].1.unwrap() % 100, 0);
 }
@@ -280,6 +296,39 @@ fn the_output_shrinks_to_what_the_money_pays_for() {
     );
 }
 
+// An answer that is all reasoning would be paid for twice. And a person who may grant more is asked first.
+#[test]
+fn answers_get_short_only_where_that_helps() {
+    let prompt = holds(&at_truthful(vec![Reply::Text("Done.")], 1_000_000).run())[0].1.unwrap() - 2 * 8_192;
+    let play = |limit, reasoning, on_limit| {
+        let mut case = at_truthful(vec![Reply::Text("Done.")], limit);
+        case.capabilities.reasoning = reasoning;
+        let mut case = case.limits(|limits| limits.on_limit = on_limit);
+        case.run_with(None, |_, _| {});
+        holds(&case).first().map(|(output, _)| *output)
+    };
+    assert_eq!(play(prompt + 2 * 2_048, true, OnLimit::End), Some(2_048));
+    assert_eq!(play(prompt + 2 * 2_048 - 1, true, OnLimit::End), None);
+    assert_eq!(play(prompt + 2 * 2_048 - 1, false, OnLimit::End), Some(2_047));
+    assert_eq!(play(prompt + 2 * 8_192 - 1, false, OnLimit::Ask), None, "the turn waits for a person");
+    assert_eq!(play(prompt + 2 * 8_192, false, OnLimit::Ask), Some(8_192));
+}
+
+// The operator's limit and the model's own bound what an answer costs.
+#[test]
+fn a_hold_has_no_more_output_than_the_model_may_write() {
+    let hold = |of_model, of_operator| {
+        let mut case = at_truthful(vec![Reply::Text("Done.")], 1_000_000);
+        case.capabilities.output_tokens = of_model;
+        case.options.max_output_tokens = of_operator;
+        holds(&case.run())[0].1.unwrap()
+    };
+    let most = hold(None, None);
+    assert_eq!(hold(Some(1_000), None), most - 2 * (8_192 - 1_000));
+    assert_eq!(hold(Some(1_000), Some(300)), most - 2 * (8_192 - 300));
+    assert_eq!(hold(Some(9_000), Some(9_000)), most);
+}
+
 // A call that finds no money waits for another one that gives some back.
 #[test]
 fn subtasks_beside_each_other_wait_for_money() {
@@ -301,8 +350,7 @@ fn subtasks_beside_each_other_wait_for_money() {
 #[test]
 fn each_end_of_a_model_call_wakes_those_that_wait() {
     let write = Reply::Calls(vec![("write", json!({}))]);
-    let levels =
-        [("go", vec![write, Reply::Text("Done.")]), ("guard write {}", vec![Reply::Hang("hm")])];
+    let levels = [("go", vec![write, Reply::Text("Done.")]), ("guard write {}", vec![Reply::Hang("hm")])];
     let mut case = Case::new(script(&levels));
     let guard = json!([{"name": "guard", "on": "action", "instructions": "guard"}]);
     case.setting.hooks = crate::hooks::from_variable(&guard.to_string()).unwrap();

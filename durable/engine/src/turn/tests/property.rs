@@ -8,26 +8,23 @@ use std::rc::Rc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::forms;
 use super::holds::Market;
-use super::random_turns;
 use super::summaries::behind;
+use super::{forms, random_turns};
 use crate::journal::{Answer, Fact, TurnStop};
 use crate::profiles::{Grant, Limits, OnLimit, Price};
 use crate::record::keys::WireIds;
 use crate::testing::*;
 use wire::model::{Message, ModelErrorKind, ReplyFinish, Usage};
-use wire::protocol::{Awaited, ModeProfile};
+use wire::protocol::{Awaited, CountedRequest, ModeProfile};
 
 /// How many levels a script has, beside the root. Any level may start any other, itself included.
 const LEVELS: usize = 6;
 
 const VERDICTS: [&str; 3] = ["approved", "needs_changes", "rejected"];
-/// The objectives of the plans.
-const PLANS: [&str; 2] = ["one", "two"];
+const OBJECTIVES: [&str; 2] = ["one", "two"];
 
-/// One level's replies, each a kind with the numbers of its calls. Plain numbers keep proptest fast and its
-/// smallest cases readable.
+/// One level's replies, each a kind with the numbers of its calls: proptest's smallest cases stay readable.
 type Level = Vec<(u8, Vec<u8>)>;
 
 /// One random turn.
@@ -48,14 +45,13 @@ pub(super) struct Random {
     priced: bool,
     /// The prices and the tokenizer of the turn, where it is about money.
     pub(super) market: Option<Market>,
-    /// The seed for the delays of models and tools; 0 means no delays.
+    /// The seed for the delays of models and tools; 0: none.
     seed: u64,
     /// The stops of the turn: the executor's step, counted over all runs, and the reason.
     stops: Vec<(usize, bool)>,
     /// The losses of its runs, one after the other.
     kills: Vec<Kill>,
-    /// The answers to the questions at its limits, one after the other, and whether each comes before the turn parks.
-    /// None: it does not ask.
+    /// The answers at its limits, in order, and whether each comes before the turn parks. None: it does not ask.
     answers: Vec<(u8, bool)>,
 }
 
@@ -101,7 +97,7 @@ fn call(number: u8, unique: &str) -> (&'static str, Value) {
         18..=20 => ("memory_write", json!({"key": key, "value": unique})),
         21..=23 => ("memory_read", json!({"key": key})),
         24 => plan(
-            PLANS[which as usize % PLANS.len()],
+            OBJECTIVES[which as usize % OBJECTIVES.len()],
             ["auto_execute", "draft_only", "agent_review"][which as usize % 3],
         ),
         26 => (["form", "form_once", "form_locked"][which as usize % 3], json!({})),
@@ -143,7 +139,7 @@ impl Random {
             (name, replies)
         };
         let makes = |kind: &'static str| {
-            let plans = PLANS.iter().zip(&self.plans).chain([(&"go", &self.plans[0])]);
+            let plans = OBJECTIVES.iter().zip(&self.plans).chain([(&"go", &self.plans[0])]);
             plans.map(move |(name, steps)| {
                 let (replies, verdict) = (self.said.0, self.said.1);
                 let good = match kind {
@@ -194,19 +190,23 @@ impl Random {
 
     /// Plays the turn over all its runs, to its end.
     pub(super) fn play(&self) -> Case {
-        self.play_after("go", Vec::new())
+        self.play_after("go", Vec::new(), None)
     }
 
     /// Plays the turn that continues an ended one, with the same script. It has no mode.
-    fn play_on(&self, ended: &Case) -> Case {
-        Random { mode: 0, ..self.clone() }.play_after("Continue.", ended.end().history)
+    pub(super) fn play_on(&self, ended: &Case) -> Case {
+        let end = ended.end();
+        let last = end.message.usage.and_then(|usage| usage.last_request);
+        Random { mode: 0, ..self.clone() }.play_after("Continue.", end.history, last)
     }
 
-    fn play_after(&self, content: &str, history: Vec<Message>) -> Case {
+    fn play_after(&self, content: &str, history: Vec<Message>, last: Option<CountedRequest>) -> Case {
         let mut script = self.script();
         script.insert(content.to_owned(), script["go"].clone());
         let mut case = Case::seeded(script, self.seed);
         (case.content, case.history, case.context) = (content.to_owned(), history, "project");
+        // Turns before both of them are made up anew.
+        case.last_request = last.filter(|_| self.past.0 == 0);
         case.limits = self.limits;
         if !self.answers.is_empty() {
             case.limits.on_limit = OnLimit::Ask;

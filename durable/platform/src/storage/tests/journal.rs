@@ -93,6 +93,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         system: "s".to_owned(),
         history_until: 7,
         summary: None,
+        last_request: None,
         retrieved: Some("r".to_owned()),
         replaces_message_id: Some("m".to_owned()),
         created_at: 8,
