@@ -213,7 +213,7 @@ nightly-suites: $(WORKER) $(OPTIMISED) $(PROGRAMS) $(PAGE)
 nightly-contract: $(WORKER) $(PROGRAMS) $(PAGE) $(PYTHON)
 	@+$(MAKE) --no-print-directory SERVED=$(WORKER) ARGS="--max-examples 500" contract
 
-RANDOM_TURNS := turn::tests::property agents::tests::random workflow::tests::random
+RANDOM_TURNS := turn::tests::property turn::tests::holds agents::tests::random workflow::tests::random
 
 nightly-turns: $(RUST)
 	@ESPALIER_TURNS=1000000 $(STAGE) "a million random turns" $(LOG) \

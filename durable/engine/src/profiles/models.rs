@@ -70,11 +70,15 @@ pub struct MostTokens {
     pub per_image: u32,
 }
 
-impl Default for MostTokens {
+impl MostTokens {
     /// For a model of which nothing is known. A token of a tokenizer over bytes has at least one of them. Of the image
     /// sizes that are documented, Qwen2.5-VL's is the highest that a server of somebody else may have.
+    pub const UNKNOWN: MostTokens = MostTokens { per_kilobyte: 1_000, per_image: 16_384 };
+}
+
+impl Default for MostTokens {
     fn default() -> Self {
-        MostTokens { per_kilobyte: 1_000, per_image: 16_384 }
+        MostTokens::UNKNOWN
     }
 }
 

@@ -229,11 +229,10 @@ fn families_have_the_most_tokens_that_are_known_of_them() {
     };
     assert_eq!(of("openai", "gpt-4o-mini-2024-07-18"), Some((750, 48_169)));
     assert_eq!(of("openai-responses", "gpt-5-mini"), Some((750, 4_096)));
+    assert_eq!(of("openai", "gpt-5.6-codex"), Some((750, 16_384)));
     assert_eq!(of("anthropic", "claude-sonnet-5-5"), Some((1_000, 4_784)));
     assert_eq!(of("gemini", "gemini-3.8-flash"), Some((1_000, 4_096)));
-    for (provider, model) in
-        [("openai", "gpt-5.6"), ("openai", "gpt-6-luna"), ("openai", "o10"), ("box", "gpt-5")]
-    {
+    for (provider, model) in [("openai", "gpt-6-luna"), ("openai", "o10"), ("box", "gpt-5")] {
         assert_eq!(of(provider, model), None, "{provider}:{model}");
     }
 }

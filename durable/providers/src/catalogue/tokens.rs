@@ -12,7 +12,8 @@ struct Family {
 /// The families of which more is known than that a token of a tokenizer over bytes has at least one byte. The longest
 /// prefix wins.
 ///
-/// - Text of OpenAI: `o200k_base`, to which OpenAI's tiktoken maps these names (`tiktoken/model.py`). Measured on
+/// - Text of OpenAI: `o200k_base`, to which OpenAI's tiktoken maps these names, and all that begin with `gpt-5`
+///   (`tiktoken/model.py` of 0.14.0). Measured on
 ///   2026-11-28 with js-tiktoken 1.0.21, in tokens of 1000 bytes: English prose 234, Rust 242, declarations of tools 256,
 ///   a lock file of npm 395, numbers in CSV 507, hexadecimal digits 571, UUIDs 644, base64 680, Amharic 694, Chinese 262.
 ///   Only characters that no language uses have more. Which tokenizer GPT-6 has is not published.
@@ -30,6 +31,8 @@ const FAMILIES: &[Family] = &[
     family("openai", "gpt-4o", 750, 4_096),
     family("openai", "gpt-4.1", 750, 4_096),
     family("openai", "gpt-5", 750, 4_096),
+    // What an image costs since GPT-5.1 was not found.
+    family("openai", "gpt-5.", 750, MostTokens::UNKNOWN.per_image),
     family("openai", "o1", 750, 4_096),
     family("openai", "o3", 750, 4_096),
     family("openai", "o4-mini", 750, 4_096),
@@ -45,9 +48,10 @@ const fn family(provider: &'static str, prefix: &'static str, per_kilobyte: u32,
 pub(super) fn most_tokens(maker: &str, model: &str) -> Option<MostTokens> {
     let named = |family: &&Family| {
         let rest = model.strip_prefix(family.prefix);
-        // `gpt-5-mini` is of the family `gpt-5`, and `gpt-5.6` is not.
-        let ends =
-            rest.is_some_and(|rest| family.prefix.ends_with('-') || rest.is_empty() || rest.starts_with('-'));
+        // `gpt-5-mini` is of the family `gpt-5`, and `gpt-5.6` of `gpt-5.`.
+        let ends = rest.is_some_and(|rest| {
+            family.prefix.ends_with(['-', '.']) || rest.is_empty() || rest.starts_with('-')
+        });
         family.provider == maker && ends
     };
     let families = FAMILIES.iter().filter(named);
