@@ -561,6 +561,15 @@ estimated?: boolean,
 last_request?: CountedRequest, };
 
 /**
+ * A request as its provider counted it.
+ */
+export type CountedRequest = { 
+/**
+ * The model that answered.
+ */
+model: string, input_tokens: number, output_tokens: number, };
+
+/**
  * A share of a turn's ledger: one model's, or one subtask's.
  */
 export type ModelCost = { llm_calls: number, input_tokens: number, cached_tokens: number, output_tokens: number, cost_usd: number | null, 

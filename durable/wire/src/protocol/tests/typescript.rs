@@ -63,6 +63,7 @@ fn the_page_has_the_wires_types() {
         Usage,
         ServiceTier,
         CostSummary,
+        CountedRequest,
         ModelCost,
         StoredMessage,
         MessagePart,
