@@ -69,14 +69,14 @@ async fn a_turn_reserves_by_what_the_turn_before_it_used() {
     let case = case().await;
     case.script("", [text("One.").using(8_000, 0, 2)]).await;
     let long = |letters: usize| case.said(&"x".repeat(letters), "");
-    let events = case.chat_with(&json!({ "content": long(30_000) })).await;
+    let events = case.chat_with(&json!({ "content": long(45_000) })).await;
     let counted = json!({ "model": "fake-1", "input_tokens": 8_000, "output_tokens": 2 });
     assert_eq!(first(&events, "done").data["usage"]["last_request"], counted);
     case.script("", [text("Two.").using(13_000, 0, 2)]).await;
     let thread = first(&events, "session").text("thread_id").to_owned();
-    let events = case.chat_with(&json!({ "content": long(20_000), "thread_id": thread })).await;
+    let events = case.chat_with(&json!({ "content": long(25_000), "thread_id": thread })).await;
     assert_eq!(first(&events, "done").data["finish_reason"], "stop");
     // The same bytes in a new thread.
-    let fresh = case.chat_with(&json!({ "content": long(50_000) })).await;
+    let fresh = case.chat_with(&json!({ "content": long(70_000) })).await;
     assert_eq!(first(&fresh, "done").data["finish_reason"], "budget");
 }

@@ -116,7 +116,7 @@ const SHAPES: &[Shape] = &[
     Shape("swarmComplete", &[("result", Text)], &[]),
     Shape("queue_update", &[("held", Flag), ("messages", List)], &[]),
     Shape("budget_exceeded", &[("reason", BUDGETS), ("limit", Number), ("observed", Number)], &[("left", List)]),
-    Shape("cost_summary", COSTS, ESTIMATED),
+    Shape("cost_summary", COSTS, MORE_COSTS),
     Shape("error", &[("code", ERRORS), ("message", Text), ("retryable", Flag)], &[]),
     Shape("path_changed", &[], &[]),
     Shape("done", &[("message_id", Text), ("finish_reason", FINISHES), ("usage", Object)], &[]),
@@ -125,6 +125,7 @@ const SHAPES: &[Shape] = &[
 #[rustfmt::skip]
 const COSTS: Members = &[("llm_calls", Number), ("tool_calls", Number), ("subtasks", Number), ("input_tokens", Number),
     ("cached_tokens", Number), ("output_tokens", Number), ("cost_usd", Money), ("by_model", Object)];
+const MORE_COSTS: Members = &[("estimated", Flag), ("last_request", Object)];
 const ESTIMATED: Members = &[("estimated", Flag)];
 const EVERYWHERE: Members = &[("type", Text), ("seq", Number), ("turn_id", Text)];
 const USAGE: Members = &[("input_tokens", Number), ("cached_tokens", Number), ("output_tokens", Number)];
@@ -151,7 +152,7 @@ pub fn check_event(event: &Event) -> Result<(), String> {
     if let Some(usage) = data.get("usage").and_then(Value::as_object) {
         let (members, more) = match event.kind.as_str() {
             "tool_call_update" | "hook_update" => (SHARE, ESTIMATED),
-            "done" | "limit_request" => (COSTS, ESTIMATED),
+            "done" | "limit_request" => (COSTS, MORE_COSTS),
             _ => (USAGE, MORE_USAGE),
         };
         check_members(usage, &[members], more)?;
