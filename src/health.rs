@@ -80,13 +80,12 @@ impl Health {
         problems.extend(tokens.as_ref().err().cloned());
         problems.extend(limits::tool_rules(var).err());
         problems.extend(limits::client_tools(var).err());
+        problems.extend(limits::client_instructions(var).err());
         problems.extend(limits::hooks(var).err());
         problems.extend(Retention::parse(var("RETENTION").as_deref()).err());
         problems.extend(ToolUsers::from_env(var).err());
-        problems.extend(features::problems(&features::Configuration {
-            var,
-            can_embed: bindings.ai && bindings.vectors,
-        }));
+        let can_embed = bindings.ai && bindings.vectors;
+        problems.extend(features::problems(&features::Configuration { var, can_embed }));
         let shares = features::shares_are_offered(var);
         let quotas = Quotas::from_env(var);
         match &quotas {
@@ -223,6 +222,7 @@ mod tests {
             ("TOOL_POLICY", r#"{"hunter2": "on"}"#.to_owned()),
             ("TOOL_POLICY", r#"{"network": "hunter2"}"#.to_owned()),
             ("CLIENT_TOOLS", "hunter2".to_owned()),
+            ("CLIENT_INSTRUCTIONS", "hunter2".to_owned()),
             ("TOOL_USERS", r#"{"hunter2": ["key"]}"#.to_owned()),
             ("TOOL_USERS", r#"{"network": ["/hunter2"]}"#.to_owned()),
             ("QUOTAS", r#"{"user": {"usd_per_day": "hunter2"}}"#.to_owned()),

@@ -27,15 +27,17 @@ pub async fn answer(call: &Call, owner: Owner, body: HeldBody) -> Result<Answer,
 async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> {
     let pauses = pauses(Date::now().as_millis());
     let pace = Pace::new(&pauses);
-    let Sent { chat_id, wants } = Sent::parse(body, &pace).await?;
+    let Sent { chat_id, wants, instructions } = Sent::parse(body, &pace).await?;
     let thread_id = owner.dialect_thread(&DIALECT, &chat_id);
+    let mut ignored = Vec::new();
     let command = match wants {
         Wants::Answers { answers, read } => {
             let (turn_id, read) = read.unzip();
             let address = call.decides_from(&answers);
             ThreadCommand::Speak { dialect: DIALECT, answers, turn_id, read, stop: false, address }
         }
-        Wants::Turn { request, same, follows, mut history } => {
+        Wants::Turn { mut request, same, follows, mut history } => {
+            ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             let turn_id = match same {
                 Some((id, message)) => {
@@ -49,7 +51,7 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
             ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted }
         }
     };
-    Ok(Asked::of(ThreadEnvelope { owner, thread_id, command }))
+    Ok(Asked { envelope: ThreadEnvelope { owner, thread_id, command }, ignored })
 }
 
 /// A command to the thread of a chat that a path names.

@@ -1,7 +1,10 @@
 //! Clients of other services: their requests to a thread's object, and their errors, which have a form of their own.
 
+use bindings::env::var;
+use dialects::Instructions;
+use platform::limits::{self, TakesInstructions};
 use serde_json::Value;
-use wire::protocol::{ThreadCommand, ThreadEnvelope};
+use wire::protocol::{ApiError, ChatRequest, ErrorCode, ThreadCommand, ThreadEnvelope};
 use worker::web_sys::Response;
 
 use super::{object, sessions};
@@ -20,6 +23,23 @@ impl Asked {
     pub fn of(envelope: ThreadEnvelope) -> Self {
         Asked { envelope, ignored: Vec::new() }
     }
+}
+
+/// Gives a turn the instructions of its client, where the operator allows them. Returns the names of those that the service
+/// ignores.
+pub fn instruct(
+    call: &Call,
+    instructions: Instructions,
+    request: &mut ChatRequest,
+) -> Result<Vec<String>, Failure> {
+    let takes = limits::client_instructions(|name| var(&call.env, name));
+    Ok(match takes.map_err(|problem| ApiError::new(ErrorCode::Misconfigured, problem))? {
+        TakesInstructions::Yes => {
+            instructions.give(request)?;
+            Vec::new()
+        }
+        TakesInstructions::No => instructions.names().map(str::to_owned).collect(),
+    })
 }
 
 /// Asks the thread's object.

@@ -51,7 +51,8 @@ pub async fn answer(call: &Call, owner: Owner, body: HeldBody, api: OpenAiApi) -
 /// A message, or answers to calls.
 async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
     let pauses = pauses(Date::now().as_millis());
-    let Sent { thread, wants, how, ignored } = Sent::parse(body, api, &Pace::new(&pauses)).await?;
+    let Sent { thread, wants, how, instructions, mut ignored } =
+        Sent::parse(body, api, &Pace::new(&pauses)).await?;
     let dialect = Dialect::OpenAi(how);
     let (thread_id, command) = match wants {
         Wants::Answers { answers, place } => {
@@ -59,7 +60,8 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
             let address = call.decides_from(&answers);
             (place.thread, ThreadCommand::Speak { dialect, answers, turn_id, read, stop: false, address })
         }
-        Wants::Turn { request, after, mut history } => {
+        Wants::Turn { mut request, after, mut history } => {
+            ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             // The same key is the same turn.
             let turn_id = match call.header("idempotency-key") {

@@ -7,7 +7,7 @@ use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
 use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_at, d1, d1_at, eventually};
-use espalier_test_support::{Case, Client, Step, Value, call, calls, json, text};
+use espalier_test_support::{Case, Client, Step, Value, call, calls, env, json, text};
 
 use crate::projects::project;
 
@@ -154,4 +154,72 @@ async fn an_outage_of_d1_changes_no_answer() {
     })
     .await;
     assert_eq!(rows, [json!({ "stage": "looking up what is known" })]);
+}
+
+const CLIENTS_MARK: &str = "<client_instructions of=\"application\">\n";
+
+/// The instructions of a client in the newest prompt.
+async fn of_client(case: &Case) -> Option<String> {
+    let requests = case.requests("").await.requests;
+    let prompt = requests.last()?.contents()[0].to_string();
+    let (_, rest) = prompt.split_once(CLIENTS_MARK)?;
+    Some(rest.split("\n</client_instructions>").next()?.to_owned())
+}
+
+// Issue 44: LangChain's system message, the instructions of agents, the system text of the AI SDK.
+#[tokio::test]
+async fn the_instructions_of_a_client_reach_the_model() {
+    let case = Case::new().await;
+    case.script("", vec![text("Arr."); 5]).await;
+    let said = case.said("Hello", "");
+    let user = json!({ "role": "user", "content": said });
+    let system = json!({ "role": "system", "content": "You are a pirate." });
+    let part = json!({ "type": "text", "text": "You are a pirate." });
+    let ui = |id: &str, role: &str, text: &str| json!({ "id": id, "role": role, "parts": [{ "type": "text", "text": text }] });
+    for (path, body) in [
+        ("/api/chat", json!({ "content": said, "instructions": " You are a pirate.\n" })),
+        ("/v1/chat/completions", json!({ "messages": [system, user] })),
+        ("/v1/chat/completions", json!({ "messages": [{ "role": "developer", "content": [part] }, user] })),
+        ("/v1/responses", json!({ "input": said, "instructions": "You are a pirate." })),
+        ("/v1/responses", json!({ "input": [system, user] })),
+        (
+            "/api/ai-sdk/chat",
+            json!({ "id": "a", "system": "You are a pirate.", "messages": [ui("u", "user", &said)] }),
+        ),
+        (
+            "/api/ai-sdk/chat",
+            json!({ "id": "b", "messages": [ui("s", "system", "You are a pirate."), ui("u", "user", &said)] }),
+        ),
+    ] {
+        case.script("", [text("Arr.")]).await;
+        let reply = case.client.post(path, &body).await.expect(200).await;
+        assert_eq!(reply.header("warning"), "", "{path}");
+        reply.text().await;
+        assert_eq!(of_client(&case).await.as_deref(), Some("You are a pirate."), "{path} {body}");
+    }
+    // A turn without any has no section, and the tree of the others shows theirs.
+    case.script("", [text("Hello.")]).await;
+    let events = case.chat_with(&json!({ "content": said, "instructions": "Be kind." })).await;
+    let messages = case.client.messages(first(&events, "session").text("thread_id")).await;
+    let shown = json!({ "content_preview": "Be kind.", "bytes": 8 });
+    assert_eq!(messages[1]["execution_tree"]["client_instructions"], shown);
+    case.script("", [text("Hello.")]).await;
+    case.chat("Hello").await;
+    assert_eq!(of_client(&case).await, None);
+    let long = json!({ "content": "Hello", "instructions": "x".repeat(20_001) });
+    let refused = case.client.post("/api/chat", &long).await;
+    assert_problem(refused, 400, "invalid_request", Some("instructions")).await;
+}
+
+// `CLIENT_INSTRUCTIONS=off`.
+#[tokio::test]
+async fn an_operator_may_keep_the_instructions_of_clients_out() {
+    let client = Client::anonymous_at(&env("ESPALIER_AI_URL")).await;
+    let messages =
+        json!([{ "role": "system", "content": "x".repeat(20_001) }, { "role": "user", "content": "Hi" }]);
+    let reply = client.post("/v1/chat/completions", &json!({ "messages": messages })).await.expect(200).await;
+    assert_eq!(reply.header("warning"), "299 espalier \"ignored: system\"");
+    let body = json!({ "input": "Hi", "instructions": "You are a pirate." });
+    let reply = client.post("/v1/responses", &body).await.expect(200).await;
+    assert_eq!(reply.header("warning"), "299 espalier \"ignored: instructions\"");
 }

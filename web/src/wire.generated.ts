@@ -27,7 +27,12 @@ mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconne
  * `workflow`: the turn works on a session of the workflow `workflow_id`, whatever else the request asks for. Other
  * values have no effect.
  */
-workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, include?: Array<string>, replaces_message_id?: string, 
+workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, 
+/**
+ * Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
+ * none.
+ */
+instructions?: string, include?: Array<string>, replaces_message_id?: string, 
 /**
  * The named workspace that the turn uses instead of the thread's own.
  */
@@ -684,7 +689,11 @@ model_calls?: Array<TreeModelCall>,
 /**
  * The custom instructions that the turn began with, the user's before the project's.
  */
-instructions?: Array<TreeInstructions>, };
+instructions?: Array<TreeInstructions>, 
+/**
+ * The instructions that the client gave for the turn.
+ */
+client_instructions?: ClientInstructions, };
 
 /**
  * The part of a node of the execution tree that only hooks have.
@@ -734,6 +743,19 @@ content: string, };
  * Custom instructions that a turn began with.
  */
 export type TreeInstructions = { of: InstructionsOf, 
+/**
+ * At most 500 characters.
+ */
+content_preview: string, 
+/**
+ * The length of the whole text, in bytes.
+ */
+bytes: number, };
+
+/**
+ * The instructions that the client of a turn gave with its request.
+ */
+export type ClientInstructions = { 
 /**
  * At most 500 characters.
  */

@@ -8,6 +8,7 @@ pub mod ai_sdk;
 mod by_id;
 mod given;
 pub mod ids;
+mod instructions;
 pub mod mcp;
 mod names;
 pub mod openai;
@@ -17,6 +18,7 @@ mod recorded;
 mod template;
 
 pub use given::unanswered;
+pub use instructions::Instructions;
 
 use crate::template::Hole::{Number, Text};
 use crate::template::filled;

@@ -76,6 +76,8 @@ pub fn too_much(what: &str) -> String {
 pub struct Newest<'a> {
     pieces: VecDeque<Piece<'a>>,
     pub count: usize,
+    /// The first piece of the whole list.
+    first: Option<Piece<'a>>,
 }
 
 impl<'a> Newest<'a> {
@@ -87,6 +89,7 @@ impl<'a> Newest<'a> {
                 list.pieces.pop_front();
             }
             list.pieces.push_back(piece);
+            list.first.get_or_insert(piece);
             list.count += 1;
             Ok(())
         })
@@ -97,6 +100,13 @@ impl<'a> Newest<'a> {
     /// The pieces, the newest one first.
     pub fn back(&self) -> Back<'_, 'a> {
         Back { list: self, passed: 0 }
+    }
+
+    /// The pieces with which the whole list begins: of a list whose beginning was not kept, the first one alone.
+    pub fn beginning(&self) -> impl Iterator<Item = (usize, Piece<'a>)> {
+        let is_whole = self.count == self.pieces.len();
+        let kept = self.pieces.iter().copied().enumerate().filter(move |_| is_whole);
+        kept.chain(self.first.filter(|_| !is_whole).map(|first| (0, first)))
     }
 
     /// The pieces, the oldest one first.
@@ -117,7 +127,7 @@ impl<'a> Iterator for Back<'_, 'a> {
     type Item = (usize, Piece<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let Newest { pieces, count } = self.list;
+        let Newest { pieces, count, .. } = self.list;
         self.passed += 1;
         let piece = pieces.get(pieces.len().checked_sub(self.passed)?)?;
         Some((count - self.passed, *piece))

@@ -17,13 +17,13 @@ use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
-    ApiError, BrowserContext, ChatContext, ChatRequest, ClientTool, Content, ContextKind, ErrorCode, Hook,
-    ModeProfile, Owner, Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientInstructions, ClientTool, Content, ContextKind,
+    ErrorCode, Hook, ModeProfile, Owner, Plan, StoredMessage,
 };
 
 use super::adapters::{self, Offered, Retrieved};
 use super::deployment::{Deployment, Var};
-use super::limits::{self, Overrides, SummariseOldTurns};
+use super::limits::{self, Overrides, SummariseOldTurns, TakesInstructions};
 use super::sessions::judges::judges;
 use super::sessions::way::Way;
 use super::thread::Thread;
@@ -53,6 +53,8 @@ pub struct Frame<'a> {
     /// The role or model that the request names.
     pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
+    /// What the client asks of the assistant beside the message.
+    pub instructions: Option<&'a str>,
     /// The message, with its images and files.
     pub content: &'a Content,
     /// Where the turn's files are.
@@ -129,10 +131,14 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         browser: frame.browser,
         session: frame.session.as_ref(),
     };
+    let takes = *thread.deployment.once(|var| limits::client_instructions(var)).map_err(misconfigured)?;
+    let given =
+        frame.instructions.map(str::trim).filter(|text| takes == TakesInstructions::Yes && !text.is_empty());
     let instructions = &frame.retrieved.instructions;
     let system = prompt::root(about, &limits)
         + &features::guidance(&policy)
         + &frame.mcp.note()
+        + &features::instructions::client_section(given)
         + &instructions.section();
     // A router chooses among these roles, unless the request names a model.
     let routed = [Role::Secondary, Role::Subagent].into_iter().filter_map(|role| Some((role, other(role)?)));
@@ -150,6 +156,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         guards: Some(guards).filter(|guards| guards.hooks > 0),
         agent_hooks,
         instructions: instructions.in_tree(),
+        client_instructions: given.map(ClientInstructions::new),
         forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
         ..setting(frame, &limits, has_tools, draft)
     };

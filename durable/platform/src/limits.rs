@@ -225,6 +225,22 @@ impl ClientTools {
     }
 }
 
+/// Whether a request may bring instructions for its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakesInstructions {
+    Yes,
+    No,
+}
+
+/// Reads `CLIENT_INSTRUCTIONS`.
+pub fn client_instructions(var: impl Fn(&str) -> Option<String>) -> Result<TakesInstructions, String> {
+    match var("CLIENT_INSTRUCTIONS").unwrap_or_default().trim() {
+        "" | "on" => Ok(TakesInstructions::Yes),
+        "off" => Ok(TakesInstructions::No),
+        _ => Err("the variable CLIENT_INSTRUCTIONS must be on or off".to_owned()),
+    }
+}
+
 /// Reads `CLIENT_TOOLS`.
 pub fn client_tools(var: impl Fn(&str) -> Option<String>) -> Result<ClientTools, String> {
     match var("CLIENT_TOOLS").unwrap_or_default().trim() {

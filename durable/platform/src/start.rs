@@ -171,6 +171,7 @@ impl Thread {
             model: request.model.as_deref(),
             user_message: &opening.user_message,
             content: &request.content,
+            instructions: request.instructions.as_deref(),
             workspace_root: match &request.workspace {
                 Some(name) => format!("{}{name}/", ask.owner.workspaces_root()),
                 None => ask.owner.workspace_root(ask.thread_id),

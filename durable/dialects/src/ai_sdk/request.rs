@@ -1,6 +1,7 @@
 //! The body of the client's request. It has the whole chat, of which only the end counts: the newest user message, or the
 //! answers in the newest message of the assistant. The rest is read for a new thread alone.
 
+use std::cell::RefCell;
 use std::str::from_utf8;
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use crate::given::{
     DEFAULT_MODEL, Earlier, MAX_ANSWERS, MAX_IMPORTED, Part, Words, history, named, text, too_long,
     unanswered,
 };
+use crate::instructions::Instructions;
 use crate::pieces::{
     Back, MAX_MESSAGES, MAX_PIECE, Members, Newest, Piece, REQUIRED, not_json, too_much, within,
 };
@@ -66,6 +68,8 @@ pub struct Sent {
     /// The client's id of the chat.
     pub chat_id: String,
     pub wants: Wants,
+    /// The instructions of a request for a turn.
+    pub instructions: Instructions,
 }
 
 #[derive(Debug)]
@@ -98,14 +102,31 @@ impl Sent {
             }
         };
         let message_id = members.text("messageId")?;
-        Ok(Sent { chat_id, wants: Body { members, pace, anew, message_id }.wants().await? })
+        let (wants, instructions) = Body { members, pace, anew, message_id }.wants().await?;
+        Ok(Sent { chat_id, wants, instructions })
     }
 }
 
 impl Body<'_> {
-    async fn wants(&self) -> Result<Wants, ApiError> {
+    /// The instructions of `system`, and of the messages with which the chat begins. A long one is not read so far from its
+    /// end.
+    async fn instructions(&self, messages: &Newest<'_>) -> Result<Instructions, ApiError> {
+        let member = self.members.text("system")?.map(|text| ("system", text));
+        let mut instructions = Instructions::of(member, "messages");
+        for (index, piece) in messages.beginning() {
+            let Ok(message) = message(piece, self.pace).await else { break };
+            if message.role != Author::System {
+                break;
+            }
+            instructions.add(index, words(&message, self.pace).await?);
+        }
+        Ok(instructions)
+    }
+
+    async fn wants(&self) -> Result<(Wants, Instructions), ApiError> {
         let messages = self.members.list("messages", self.pace).await?;
-        let mut end = Said { messages: messages.back(), pace: self.pace };
+        let instructions = RefCell::new(self.instructions(&messages).await?);
+        let mut end = Said { messages: messages.back(), pace: self.pace, instructions: &instructions };
         let Some((index, newest)) = end.next().await? else {
             return Err(ApiError::field("messages", "expected at least one message of the user"));
         };
@@ -123,7 +144,8 @@ impl Body<'_> {
                 let detail = "the newest message of a request for another answer is the user's";
                 return Err(ApiError::field("messages", detail));
             }
-            return answers(answered, index, self.pace).await;
+            let answers = answers(answered, index, self.pace).await?;
+            return Ok((answers, instructions.into_inner()));
         }
         let content = content(&newest, index, self.pace).await?;
         let is_version = anew || is_named(&newest);
@@ -143,7 +165,7 @@ impl Body<'_> {
             }
         }
         let request = Box::new(self.request(content, (index, newest.parts.units())).await?);
-        Ok(Wants::Turn { request, same, follows, history })
+        Ok((Wants::Turn { request, same, follows, history }, instructions.into_inner()))
     }
 
     /// The request, whose options are read as those of the service's own route.
@@ -183,11 +205,12 @@ fn place(answer: Option<&Message<'_>>) -> Uuid {
     answer.map_or(Uuid::nil(), |answer| Uuid::try_parse(&answer.id).unwrap_or(Uuid::max()))
 }
 
-/// The messages that the user or the assistant said, from the end. The service has its own instructions.
+/// The messages that the user or the assistant said, from the end. Those of the system are instructions.
 #[derive(Clone)]
 struct Said<'l, 'a> {
     messages: Back<'l, 'a>,
     pace: &'l Pace<'l>,
+    instructions: &'l RefCell<Instructions>,
 }
 
 impl<'a> Said<'_, 'a> {
@@ -198,6 +221,8 @@ impl<'a> Said<'_, 'a> {
             if message.role != Author::System {
                 return Ok(Some((index, message)));
             }
+            let text = words(&message, self.pace).await?;
+            self.instructions.borrow_mut().add(index, text);
         }
         Ok(None)
     }

@@ -9,7 +9,7 @@ use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAns
 
 /// A message of the conversation.
 pub enum Kind {
-    /// Instructions: the service has its own.
+    /// Instructions of the client.
     System,
     User,
     Assistant,
@@ -22,7 +22,7 @@ pub fn kind(part: &Part) -> Kind {
     match (text(part, "type"), text(part, "role")) {
         (Some("function_call_output" | "mcp_approval_response"), _) => Kind::Answer,
         (None | Some("message"), Some(role)) => match role {
-            "system" | "developer" => Kind::System,
+            role if is_system(role) => Kind::System,
             "user" => Kind::User,
             "assistant" => Kind::Assistant,
             "tool" => Kind::Answer,
@@ -32,6 +32,16 @@ pub fn kind(part: &Part) -> Kind {
     }
 }
 
+/// Whether messages of this role are instructions. OpenAI calls the role by two names.
+pub fn is_system(role: &str) -> bool {
+    matches!(role, "system" | "developer")
+}
+
+/// The text of a message.
+pub fn text_of(part: &Part) -> String {
+    words(part.get("content").unwrap_or(&Value::Null))
+}
+
 /// Whose text a message is, and the text; none where it is no text of a user or an assistant.
 pub fn said(part: &Part) -> Option<(bool, String)> {
     let is_user = match kind(part) {
@@ -39,7 +49,7 @@ pub fn said(part: &Part) -> Option<(bool, String)> {
         Kind::Assistant => false,
         Kind::System | Kind::Answer | Kind::Other => return None,
     };
-    Some((is_user, words(part.get("content").unwrap_or(&Value::Null))))
+    Some((is_user, text_of(part)))
 }
 
 /// The text of a content: a text, or the texts of its parts.

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::messages::{Kind, answer, content, kind, said};
+use super::messages::{Kind, answer, content, is_system, kind, said, text_of};
 use crate::given::{DEFAULT_MODEL, Earlier, MAX_ANSWERS, Part, at, history, named, too_long};
 use crate::ids::Place;
+use crate::instructions::Instructions;
 use crate::pieces::{Back, MAX_PIECE, Members, Newest, Piece, too_much};
 use wire::pace::Pace;
 use wire::protocol::{
@@ -19,9 +20,10 @@ const MAX_IGNORED: (usize, usize) = (32, 64);
 const MAX_THREAD: usize = 1_024;
 
 /// The members that have an effect, or are refused where they would have one.
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 16] = [
     "background",
     "input",
+    "instructions",
     "logprobs",
     "messages",
     "metadata",
@@ -55,6 +57,8 @@ pub struct Sent {
     pub thread: Option<String>,
     pub wants: Wants,
     pub how: OpenAi,
+    /// The instructions of a request for a turn.
+    pub instructions: Instructions,
     /// The members that the service ignores.
     pub ignored: Vec<String>,
 }
@@ -216,15 +220,12 @@ impl Sent {
         };
         let usage = *at(&body.object("stream_options")?, "include_usage") == true;
         let mut how = OpenAi { api, form, usage, background, segment: 0, after: None };
-        let mut ignored = body.ignored();
-        let (wants, has_instructions) = body.wants().await?;
-        if has_instructions {
-            ignored.push("system".to_owned());
-        }
+        let ignored = body.ignored();
+        let (wants, instructions) = body.wants().await?;
         if let Wants::Answers { place, .. } = &wants {
             how.segment = place.segment.saturating_add(1);
         }
-        Ok(Sent { thread, wants, how, ignored })
+        Ok(Sent { thread, wants, how, instructions, ignored })
     }
 }
 
@@ -234,20 +235,22 @@ struct Messages<'l, 'a> {
     name: &'static str,
     back: Back<'l, 'a>,
     pace: &'l Pace<'l>,
-    has_instructions: bool,
+    instructions: Instructions,
 }
 
 impl<'a> Messages<'_, 'a> {
     /// The next message, and its place; not read where it is too much for one go.
     async fn next(&mut self) -> Result<Option<(String, Piece<'a>, Option<Part>)>, ApiError> {
-        let Some((at, piece)) = self.back.next() else { return Ok(None) };
-        let at = format!("{}[{at}]", self.name);
+        let Some((index, piece)) = self.back.next() else { return Ok(None) };
+        let at = format!("{}[{index}]", self.name);
         if piece.is_too_much() {
             return Ok(Some((at, piece, None)));
         }
         let read = piece.read(self.pace).await?;
         let part: Part = read.map_err(|_| ApiError::field(&at, "expected an object"))?;
-        self.has_instructions |= matches!(kind(&part), Kind::System);
+        if matches!(kind(&part), Kind::System) {
+            self.instructions.add(index, text_of(&part));
+        }
         Ok(Some((at, piece, Some(part))))
     }
 }
@@ -262,13 +265,8 @@ impl Earlier for Messages<'_, '_> {
                     }
                 }
                 None => {
-                    let members = Members::divide(piece.json, "content", self.pace).await;
-                    let is_user = match members {
-                        Err(error) if error.code == ErrorCode::Overloaded => return Err(error),
-                        Err(_) => false,
-                        Ok(members) => members.get("role").is_some_and(|role| role == "user"),
-                    };
-                    return Ok(Some((is_user, too_long())));
+                    let role = role(piece, self.pace).await?;
+                    return Ok(Some((role.as_deref() == Some("user"), too_long())));
                 }
             }
         }
@@ -277,21 +275,39 @@ impl Earlier for Messages<'_, '_> {
 }
 
 impl Body<'_> {
-    /// The wish at the end of the conversation, and whether it has instructions.
-    async fn wants(&self) -> Result<(Wants, bool), ApiError> {
+    /// The instructions of their member, and of the messages with which a conversation begins. A long one is not read so far
+    /// from its end.
+    async fn instructions(&self, name: &'static str, list: &Newest<'_>) -> Result<Instructions, ApiError> {
+        let member = match self.api {
+            OpenAiApi::ChatCompletions => None,
+            OpenAiApi::Responses => self.members.text("instructions")?.map(|text| ("instructions", text)),
+        };
+        let mut instructions = Instructions::of(member, name);
+        for (index, piece) in list.beginning() {
+            if piece.is_too_much() {
+                if role(piece, self.pace).await?.is_some_and(|role| is_system(&role)) {
+                    instructions.add(index, too_long());
+                }
+                break;
+            }
+            let part: Part = piece.read(self.pace).await?.unwrap_or_default();
+            if !matches!(kind(&part), Kind::System) {
+                break;
+            }
+            instructions.add(index, text_of(&part));
+        }
+        Ok(instructions)
+    }
+
+    /// The wish at the end of the conversation, and the instructions beside it.
+    async fn wants(&self) -> Result<(Wants, Instructions), ApiError> {
         let (name, list, only) = self.list().await?;
+        let instructions = self.instructions(name, &list).await?;
         if let Some(only) = only {
             let units = self.members.pieces.get(name).map_or(0, Piece::units);
-            return Ok((self.turn(Content::Text(only), (name, units), Vec::new()).await?, false));
+            return Ok((self.turn(Content::Text(only), (name, units), Vec::new()).await?, instructions));
         }
-        // Instructions mostly stand first, where the answers of a client are not read.
-        let first = list.back().last().filter(|(_, piece)| !piece.is_too_much());
-        let first: Option<Part> = match first {
-            Some((_, piece)) => piece.read(self.pace).await?.ok(),
-            None => None,
-        };
-        let has_instructions = first.is_some_and(|part| matches!(kind(&part), Kind::System));
-        let mut messages = Messages { name, back: list.back(), pace: self.pace, has_instructions };
+        let mut messages = Messages { name, back: list.back(), pace: self.pace, instructions };
         let (mut answers, mut bytes, mut place) = (Vec::new(), 0, None::<Place>);
         let question = loop {
             let Some((at, piece, part)) = messages.next().await? else { break None };
@@ -325,12 +341,12 @@ impl Body<'_> {
         };
         if let Some(place) = place {
             answers.reverse();
-            return Ok((Wants::Answers { answers, place }, messages.has_instructions));
+            return Ok((Wants::Answers { answers, place }, messages.instructions));
         }
         let missing = || ApiError::field(name, "expected at least one message of the user");
         let (at, units, content) = question.ok_or_else(missing)?;
         let history = history(&mut messages).await?;
-        Ok((self.turn(content, (&at, units), history).await?, messages.has_instructions))
+        Ok((self.turn(content, (&at, units), history).await?, messages.instructions))
     }
 
     /// A turn with this message, which has this place and takes so many units of work to read.
@@ -359,6 +375,15 @@ impl Body<'_> {
         };
         let after = after.map(|id| super::response(&id).map(|(place, _)| place));
         Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, history })
+    }
+}
+
+/// The role of a message that is too much for one go.
+async fn role(piece: Piece<'_>, pace: &Pace<'_>) -> Result<Option<String>, ApiError> {
+    match Members::divide(piece.json, "content", pace).await {
+        Err(error) if error.code == ErrorCode::Overloaded => Err(error),
+        Err(_) => Ok(None),
+        Ok(members) => Ok(members.text("role").unwrap_or_default()),
     }
 }
 

@@ -1,3 +1,4 @@
 mod encoding;
+mod instructions;
 mod requests;
 mod resets;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentSetting, Session};
 use crate::profiles::{Chain, Role};
-use wire::protocol::{BrowserContext, Hook, ModeProfile, Plan, TreeInstructions};
+use wire::protocol::{BrowserContext, ClientInstructions, Hook, ModeProfile, Plan, TreeInstructions};
 
 /// The part of [`super::TurnSpec`] that its context decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -70,6 +70,9 @@ pub struct Setting {
     /// The custom instructions of the turn, as the tree shows them. The system prompt has the texts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<TreeInstructions>,
+    /// The client's instructions for the turn, in the same way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_instructions: Option<ClientInstructions>,
 }
 
 /// The operator's hooks of a turn.
@@ -123,6 +126,7 @@ impl Default for Setting {
             agents: None,
             session: None,
             instructions: Vec::new(),
+            client_instructions: None,
         }
     }
 }

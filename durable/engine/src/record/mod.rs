@@ -172,8 +172,11 @@ impl Record {
     }
 
     pub(crate) fn tree(&self) -> ExecutionTree {
-        let instructions = self.spec.setting.instructions.clone();
-        ExecutionTree { plans: self.plans_at_end(), instructions, ..self.tree.clone() }
+        let setting = &self.spec.setting;
+        let instructions = setting.instructions.clone();
+        let client_instructions = setting.client_instructions.clone();
+        let plans = self.plans_at_end();
+        ExecutionTree { plans, instructions, client_instructions, ..self.tree.clone() }
     }
 
     /// The plans that the turn touched, as they are when it ends.

@@ -53,6 +53,24 @@ pub struct TreeInstructions {
     pub bytes: usize,
 }
 
+/// The instructions that the client of a turn gave with its request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ClientInstructions {
+    /// At most 500 characters.
+    pub content_preview: String,
+    /// The length of the whole text, in bytes.
+    pub bytes: usize,
+}
+
+impl ClientInstructions {
+    /// The entry of a text.
+    pub fn new(content: &str) -> Self {
+        ClientInstructions { content_preview: preview(content), bytes: content.len() }
+    }
+}
+
 impl InstructionsOf {
     /// The wire's name.
     pub const fn as_str(self) -> &'static str {

@@ -25,6 +25,7 @@ mod queue;
 mod record;
 mod request;
 mod share;
+mod tool_result;
 mod tree;
 mod words;
 mod workflow;
@@ -58,7 +59,8 @@ pub use hook::{
     MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
 };
 pub use instructions::{
-    Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions, TreeInstructions,
+    ClientInstructions, Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions,
+    TreeInstructions,
 };
 pub use key::{
     KeyList, KeySummary, MAX_KEY_NAME_CHARS, MAX_SCOPES, MintedKey, NewKey, SessionList, SessionSummary,
@@ -89,12 +91,13 @@ pub use queue::{
 pub use record::{RecordEntry, RecordList};
 pub use request::{
     BrowserContext, CONTINUE, ChatContext, ChatRequest, ClientTool, ContextKind, MAX_JSON_DEPTH,
-    MAX_JSON_VALUES, ModeProfile, ToolResult, check_size, read_body,
+    MAX_JSON_VALUES, ModeProfile, check_size, read_body,
 };
 pub use share::{
     CreatedShare, MAX_SHARE_DAYS, MAX_SHARED_BYTES, MAX_SHARES, MAX_SNAPSHOT_BYTES, NewShare, ShareList,
     ShareSummary, SharedConversation, SharedMessage, SharedPart, Shown, Snapshot,
 };
+pub use tool_result::ToolResult;
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
 pub use workflow::{
     ContinueSession, MAX_ARTIFACT_CHARS, MAX_ARTIFACTS, MAX_CONTEXT_BYTES, MAX_DEFINITION_BYTES,

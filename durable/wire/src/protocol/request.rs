@@ -12,7 +12,7 @@ use super::words::{self, not_json, not_utf8};
 use super::workspace::check_workspace;
 #[cfg(feature = "openapi")]
 use super::workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
-use super::{ApiError, Content, ErrorCode, IfRunning};
+use super::{ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES};
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
 const MAX_NAME_CHARS: usize = 200;
@@ -100,6 +100,11 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
     pub client_tools: Option<Vec<ClientTool>>,
+    /// Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
+    /// none.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_INSTRUCTIONS_BYTES)))]
+    pub instructions: Option<String>,
     #[serde(default)]
     pub include: Option<Vec<String>>,
     #[serde(default)]
@@ -140,35 +145,6 @@ pub struct ClientTool {
     #[serde(alias = "parameters", alias = "inputSchema")]
     #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub input_schema: Map<String, Value>,
-}
-
-/// The body of `POST …/tool_results`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct ToolResult {
-    pub tool_call_id: String,
-    /// The model gets a text unchanged, and any other value as JSON.
-    #[cfg_attr(test, ts(type = "unknown"))]
-    pub result: Value,
-    #[serde(default)]
-    #[cfg_attr(test, ts(optional, as = "Option<bool>"))]
-    pub is_error: bool,
-}
-
-impl ToolResult {
-    /// Reads and checks a body.
-    pub fn parse(body: &[u8]) -> Result<ToolResult, ApiError> {
-        read(body)
-    }
-
-    /// The result as the model reads it.
-    pub fn content(&self) -> String {
-        match &self.result {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
-    }
 }
 
 /// The mode that a request chooses for its turn.
@@ -314,6 +290,9 @@ impl ChatRequest {
                 let detail = format!("at most {MAX_NAME_CHARS} characters, none of control");
                 return Err(ApiError::field(field, detail));
             }
+        }
+        if self.instructions.as_ref().is_some_and(|text| text.len() > MAX_INSTRUCTIONS_BYTES) {
+            return Err(ApiError::field("instructions", format!("at most {MAX_INSTRUCTIONS_BYTES} bytes")));
         }
         if self.collections.as_ref().is_some_and(|ids| ids.len() > MAX_CHOSEN) {
             return Err(ApiError::field("collections", format!("at most {MAX_CHOSEN} can be searched")));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, ModelCost, Plan, TreeHook, TreeInstructions};
+use super::{ClientInstructions, Decision, ModelCost, Plan, TreeHook, TreeInstructions};
 use crate::model::Usage;
 
 /// The longest preview of arguments or of a result, in characters (requirement N-126).
@@ -28,6 +28,10 @@ pub struct ExecutionTree {
     /// The custom instructions that the turn began with, the user's before the project's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<TreeInstructions>,
+    /// The instructions that the client gave for the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub client_instructions: Option<ClientInstructions>,
 }
 
 impl Default for ExecutionTree {
@@ -39,6 +43,7 @@ impl Default for ExecutionTree {
             plans: Vec::new(),
             model_calls: Vec::new(),
             instructions: Vec::new(),
+            client_instructions: None,
         }
     }
 }

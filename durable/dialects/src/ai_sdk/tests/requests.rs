@@ -50,6 +50,26 @@ fn the_newest_message_of_the_user_counts() {
     assert_eq!(follows, None, "the thread is the authority of the history");
 }
 
+// Issue 44
+#[test]
+fn instructions_are_read_from_all_their_places() {
+    let given = |body: Value| {
+        let mut request = wire::protocol::ChatRequest::default();
+        parse(&body).unwrap().instructions.give(&mut request).unwrap();
+        request.instructions
+    };
+    let system = |text: &str| json!({"id": "s", "role": "system", "parts": [{"type": "text", "text": text}]});
+    assert_eq!(given(json!({"id": "c", "messages": [user("u", "Go")]})), None);
+    let body = json!({"id": "c", "system": "One.", "messages": [system("Two."), user("u", "Go")]});
+    assert_eq!(given(body).as_deref(), Some("One.\n\nTwo."));
+    let late = json!({"id": "c", "system": " ", "messages": [user("u0", "Before"), system("Late."), user("u", "Go")]});
+    assert_eq!(given(late).as_deref(), Some("Late."));
+    assert_eq!(
+        field(&json!({"id": "c", "system": {}, "messages": [user("u", "Go")]})).as_deref(),
+        Some("system")
+    );
+}
+
 // Issue 22
 #[test]
 fn a_history_is_imported_in_turns() {

@@ -12,8 +12,8 @@ use wire::protocol::{
     MAX_JSON_VALUES, OpenAiApi,
 };
 
-const CHAT: OpenAiApi = OpenAiApi::ChatCompletions;
-const RESPONSES: OpenAiApi = OpenAiApi::Responses;
+pub(super) const CHAT: OpenAiApi = OpenAiApi::ChatCompletions;
+pub(super) const RESPONSES: OpenAiApi = OpenAiApi::Responses;
 const THREAD: Uuid = Uuid::from_u128(1);
 const TURN: Uuid = Uuid::from_u128(2);
 
@@ -25,17 +25,17 @@ fn parse(api: OpenAiApi, body: &Value) -> Result<Sent, ApiError> {
     at_once(Sent::parse(body.to_string().as_bytes(), api, &Pace::new(&no_pause))).unwrap()
 }
 
-fn parsed(api: OpenAiApi, body: &Value) -> Sent {
+pub(super) fn parsed(api: OpenAiApi, body: &Value) -> Sent {
     parse(api, body).unwrap_or_else(|error| panic!("{body}: {error:?}"))
 }
 
 /// The code and the member of a refusal.
-fn refused(api: OpenAiApi, body: &Value) -> (ErrorCode, String) {
+pub(super) fn refused(api: OpenAiApi, body: &Value) -> (ErrorCode, String) {
     let error = parse(api, body).map(|sent| format!("{sent:?}")).unwrap_err();
     (error.code, error.field.clone().unwrap_or_default())
 }
 
-fn user(content: &Value) -> Value {
+pub(super) fn user(content: &Value) -> Value {
     json!({ "role": "user", "content": content })
 }
 
@@ -60,7 +60,7 @@ fn the_newest_message_of_the_user_is_a_turn() {
         "metadata": { "thread_id": "mine" },
     });
     let sent = parsed(CHAT, &body);
-    assert_eq!(sent.ignored, ["max_tokens", "temperature", "system"]);
+    assert_eq!(sent.ignored, ["max_tokens", "temperature"]);
     assert_eq!(
         (sent.thread.as_deref(), sent.how.form, sent.how.usage),
         (Some("mine"), AnswerForm::Stream, true)
@@ -177,7 +177,8 @@ fn a_member_without_an_effect_is_named() {
     let system = json!({ "role": "system", "content": "Be brief." });
     let tool = json!({ "role": "tool", "tool_call_id": id("call", 0, "a"), "content": "dry" });
     let messages = json!([system, user(&json!("Go")), { "role": "assistant", "tool_calls": [{}] }, tool]);
-    assert_eq!(parsed(CHAT, &json!({ "messages": messages })).ignored, ["system"]);
+    let sent = parsed(CHAT, &json!({ "messages": messages }));
+    assert_eq!((sent.ignored.len(), sent.instructions.names().collect::<Vec<_>>()), (0, vec!["system"]));
 }
 
 // Issue 22
@@ -192,7 +193,7 @@ fn a_history_is_imported_in_turns() {
         message("user", json!("Five")),
     ]);
     let sent = parsed(CHAT, &json!({ "messages": messages }));
-    assert_eq!(sent.ignored, ["system"]);
+    assert_eq!(super::instructions::given(&sent).as_deref(), Some("Be brief."));
     let (request, _, mut history) = turn(sent);
     assert_eq!(request.content, Content::Text("Five".to_owned()));
     assert_eq!(history, ["One\n\nand two", "Three.\n\nFour.", "Unanswered\n\nAs well"]);

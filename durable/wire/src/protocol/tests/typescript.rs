@@ -78,6 +78,7 @@ fn the_page_has_the_wires_types() {
         InstructionsOf,
         NewInstructions,
         TreeInstructions,
+        ClientInstructions,
         NewShare,
         ShareSummary,
         ShareList,

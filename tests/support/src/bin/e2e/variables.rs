@@ -67,7 +67,11 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 ["LLM_PROVIDER:workers-ai", "LLM_MODEL:@cf/fake/7b", "EMBEDDING_MODEL:@cf/fake/embeds"];
             let model = [
                 model.map(str::to_owned).to_vec(),
-                vec!["SHARES:off".to_owned(), "CLIENT_TOOLS:editor".to_owned()],
+                vec![
+                    "SHARES:off".to_owned(),
+                    "CLIENT_TOOLS:editor".to_owned(),
+                    "CLIENT_INSTRUCTIONS:off".to_owned(),
+                ],
             ]
             .concat();
             let binding =
