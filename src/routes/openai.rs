@@ -123,7 +123,9 @@ fn named(call: &Call) -> Result<Option<String>, ApiError> {
 
 /// The refusal of a tool, with the member's name in this body.
 fn of_tools(error: ApiError) -> ApiError {
-    error.renamed("client_tools", "tools")
+    let mut error = error.renamed("client_tools", "tools");
+    error.field = error.field.map(|field| field.replace(".input_schema", ".parameters"));
+    error
 }
 
 /// The error that a problem is to these clients.
