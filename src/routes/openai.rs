@@ -125,7 +125,13 @@ fn named(call: &Call) -> Result<Option<String>, ApiError> {
 
 /// The refusal of a tool, with the member's name in this body.
 fn of_tools(error: ApiError) -> ApiError {
-    error.renamed("client_tools", "tools")
+    let error = error.renamed("client_tools", "tools");
+    let tool =
+        error.field.as_deref().and_then(|field| field.strip_suffix(".input_schema")).map(str::to_owned);
+    match tool {
+        Some(tool) => error.renamed(&format!("{tool}.input_schema"), &format!("{tool}.parameters")),
+        None => error,
+    }
 }
 
 /// The error that a problem is to these clients.

@@ -53,6 +53,7 @@ mod queue;
 mod quotas;
 mod records;
 mod retention;
+mod schemas;
 mod session_list;
 mod shares;
 mod sign_in;

@@ -190,7 +190,7 @@ async fn a_manifest_is_bounded() {
         changed[member] = value;
         json!([changed])
     };
-    let many: Vec<Value> = (0..33).map(|n| with("name", json!(format!("ui_{n}")))[0].clone()).collect();
+    let many: Vec<Value> = (0..129).map(|n| with("name", json!(format!("ui_{n}")))[0].clone()).collect();
     for (tools, field) in [
         (with("name", json!("paste")), "client_tools[0].name"),
         (with("name", json!("ui_")), "client_tools[0].name"),

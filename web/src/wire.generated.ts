@@ -148,7 +148,7 @@ export type BrowserContext = { active_tab_url?: string, active_tab_title?: strin
  */
 export type ClientTool = { name: string, description: string, 
 /**
- * A JSON Schema of type object.
+ * A JSON Schema of any draft, or of OpenAPI 3.0. It is of type object, and so is one without a type, null or none.
  */
 input_schema: Record<string, unknown>, };
 

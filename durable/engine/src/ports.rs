@@ -162,6 +162,8 @@ pub trait Log {
     /// Announces a chunk at once, before it is durable: the engine commits its text with the model call's
     /// outcome, or earlier for a long text.
     fn announce(&self, chunk: Event) -> Seq;
+    /// Tells the operator something about this run that changes nothing of it. No storage keeps it.
+    fn warn(&self, text: &str);
 }
 
 /// The reason why a commit failed.

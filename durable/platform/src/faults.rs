@@ -153,6 +153,10 @@ impl Log for Struck {
     fn announce(&self, chunk: Event) -> Seq {
         self.inner.announce(chunk)
     }
+
+    fn warn(&self, text: &str) {
+        self.inner.warn(text);
+    }
 }
 
 impl Struck {
@@ -238,6 +242,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         input_schema: Rc::new(RawValueEq(
             RawValue::from_string(schema).unwrap_or_else(|_| RawValue::NULL.to_owned()),
         )),
+        given_schema: None,
         permission_class: Some(PermissionClass::Network),
         parallel_safe: true,
         exclusive_lock: None,

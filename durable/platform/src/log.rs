@@ -165,6 +165,10 @@ impl Log for TurnLog {
         }
         seq
     }
+
+    fn warn(&self, text: &str) {
+        worker::console_warn!("{text}");
+    }
 }
 
 impl TurnLog {

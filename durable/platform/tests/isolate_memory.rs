@@ -179,6 +179,8 @@ impl Log for Written {
         self.live.announce(seq, &chunk, false).unwrap();
         seq
     }
+
+    fn warn(&self, _text: &str) {}
 }
 
 /// An archive without a page: the reader does not read.

@@ -37,6 +37,13 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
     })
 }
 
+/// Reads a member that may be null: null is its default.
+pub fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+    from: D,
+) -> std::result::Result<T, D::Error> {
+    Option::deserialize(from).map(Option::unwrap_or_default)
+}
+
 /// A value as this reader reads it.
 struct Read<T>(T);
 

@@ -199,7 +199,8 @@ fn tools(server: &str) -> Vec<Value> {
             "name": name, "description": format!("{name} of {server}"),
             "inputSchema": {
                 "$schema": "http://json-schema.org/draft-07/schema#", "type": "object",
-                "properties": {"mark": {"type": "string"}}, "required": ["mark"],
+                // Look-around, as zod writes it: the service does not compile it.
+                "properties": {"mark": {"type": "string", "pattern": "^(?!\\n)"}}, "required": ["mark"],
             },
             "annotations": annotations,
         })

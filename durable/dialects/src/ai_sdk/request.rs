@@ -18,6 +18,7 @@ use crate::pieces::{
 };
 use crate::template::Hole::{Json, Text};
 use crate::template::fill;
+use wire::json::from_slice;
 use wire::pace::Pace;
 use wire::protocol::{
     ApiError, ChatRequest, Content, ContentPart, DataUrl, ErrorCode, GivenAnswer, IfRunning, Seq, read_body,
@@ -177,8 +178,10 @@ impl Body<'_> {
         let mut options = Vec::new();
         for (name, ours) in OPTIONS {
             if let Some(option) = self.members.pieces.get(name) {
+                let listed = (name == "tools").then(|| listed(option)).transpose()?;
                 options.push(if options.is_empty() { b'{' } else { b',' });
-                fill("$:$", &[Text(ours), Json(option.json)], &mut options);
+                let json = listed.as_deref().unwrap_or(option.json);
+                fill("$:$", &[Text(ours), Json(json)], &mut options);
             }
         }
         options.extend_from_slice(if options.is_empty() { b"{}" } else { b"}" });
@@ -197,6 +200,31 @@ impl Body<'_> {
         let parts = format!("messages[{index}].parts");
         request.checked().map_err(|error| error.renamed("content", &parts))
     }
+}
+
+/// The client's tools as a list. A body may have them as a map from names. A tool without a description has its name for
+/// one.
+fn listed(tools: &Piece<'_>) -> Result<Vec<u8>, ApiError> {
+    let mut tools = match from_slice(tools.json).map_err(|_| not_json())? {
+        Value::Object(tools) => {
+            let tool = |(name, mut tool): (String, Value)| match &mut tool {
+                Value::Object(members) => {
+                    members.insert("name".to_owned(), Value::String(name));
+                    Ok(tool)
+                }
+                _ => Err(ApiError::field(format!("tools.{name}"), "expected an object")),
+            };
+            Value::Array(tools.into_iter().map(tool).collect::<Result<_, _>>()?)
+        }
+        tools => tools,
+    };
+    for tool in tools.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
+        let is_described = tool.get("description").is_some_and(|text| !text.is_null());
+        if let (false, Some(name @ Value::String(_))) = (is_described, tool.get("name").cloned()) {
+            tool.insert("description".to_owned(), name);
+        }
+    }
+    Ok(tools.to_string().into_bytes())
 }
 
 /// The place of a version: behind the answer before its message. An id that is none of ours belongs to an answer of the

@@ -25,8 +25,7 @@ pub struct ChatBody {
     /// A role or the id of a model; `espalier` is the default.
     model: Option<String>,
     /// Tools that the client carries out. A name has letters, digits and other signs of ASCII.
-    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
-    tools: Option<Vec<ClientTool>>,
+    tools: Option<Tools>,
     chat_context: Option<ChatContext>,
     mode_profile: Option<ModeProfile>,
     browser_context: Option<BrowserContext>,
@@ -36,6 +35,15 @@ pub struct ChatBody {
     #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = "^[a-z0-9_-]+$")))]
     workspace: Option<String>,
     agents: Option<bool>,
+}
+
+/// A list of tools, or a map from names to the rest of each.
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", schemars(untagged))]
+#[allow(dead_code, reason = "the schema alone is used")]
+enum Tools {
+    List(#[cfg_attr(feature = "openapi", schemars(length(max = 128)))] Vec<ClientTool>),
+    Map(Map<String, Value>),
 }
 
 /// The client's reason for its request.

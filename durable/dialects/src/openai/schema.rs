@@ -15,7 +15,7 @@ pub struct CompletionBody {
     stream: Option<bool>,
     stream_options: Option<Map<String, Value>>,
     /// Functions that the client carries out.
-    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     tools: Option<Vec<Map<String, Value>>>,
     /// `thread_id` names the thread.
     metadata: Option<Map<String, Value>>,
@@ -36,7 +36,7 @@ pub struct ResponseBody {
     /// The answer that the message follows.
     previous_response_id: Option<String>,
     /// Functions that the client carries out.
-    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     tools: Option<Vec<Map<String, Value>>>,
     /// `thread_id` names the thread.
     metadata: Option<Map<String, Value>>,

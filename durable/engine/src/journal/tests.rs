@@ -163,6 +163,8 @@ fn a_member_that_restricts_raises_the_least_reader() {
         ("ask", 1),
         ("description", 1),
         ("exclusive_lock", 1),
+        // It is the original of a schema, of which `input_schema` has all.
+        ("given_schema", 2),
         ("idempotent", 1),
         ("input_schema", 1),
         ("mcp_server", 1),

@@ -16,6 +16,8 @@ pub struct Disk {
     pub end: RefCell<Option<TurnEnd>>,
     pub(super) next_seq: Cell<Seq>,
     pub commits: Cell<usize>,
+    /// The lines for the operator.
+    pub warned: RefCell<Vec<String>>,
 }
 
 impl Disk {

@@ -112,6 +112,10 @@ impl Log for RunLog {
         self.seen.borrow_mut().insert(seq, chunk);
         seq
     }
+
+    fn warn(&self, text: &str) {
+        self.disk.warned.borrow_mut().push(text.to_owned());
+    }
 }
 
 struct Woken(AtomicBool);

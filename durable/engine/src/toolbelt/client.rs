@@ -2,16 +2,19 @@
 
 use std::rc::Rc;
 
+use serde_json::{Map, Value};
+
+use super::foreign;
 use super::spec::raw;
-use crate::toolbelt::{OutputSchema, PermissionClass, RunsAt, ToolSpec};
+use crate::toolbelt::{PermissionClass, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 use wire::protocol::{ApiError, ClientTool};
 
 /// The prefix of client tools' names. It keeps a client from replacing one of our own tools.
 pub const PREFIX: &str = "ui_";
 /// The most tools, and the longest name, description and schema in bytes. Each model call and the turn's
-/// first journal entry carry all of it.
-const MAX_TOOLS: usize = 32;
+/// first journal entry carry all of it. OpenAI takes as many tools, and names of that length.
+const MAX_TOOLS: usize = 128;
 const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 2_000;
 const MAX_SCHEMA: usize = 16 << 10;
@@ -38,15 +41,14 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
         if tool.description.trim().is_empty() || tool.description.len() > MAX_DESCRIPTION {
             return refused(at("description"), format!("it must have 1 to {MAX_DESCRIPTION} bytes"));
         }
-        let schema = schema(tool);
-        let schema = schema.0.get();
-        if schema.len() > MAX_SCHEMA {
+        let bytes = Value::Object(tool.input_schema.clone()).to_string().len();
+        if bytes > MAX_SCHEMA {
             return refused(at("input_schema"), format!("it may have {MAX_SCHEMA} bytes at most"));
         }
-        if let Err(problem) = OutputSchema::within_bounds(schema) {
+        if let Err(problem) = foreign::normalised(&tool.input_schema) {
             return refused(at("input_schema"), problem);
         }
-        all += tool.name.len() + tool.description.len() + schema.len();
+        all += tool.name.len() + tool.description.len() + bytes;
     }
     match all > MAX_ALL {
         true => refused("client_tools".to_owned(), format!("all of them may have {MAX_ALL} bytes at most")),
@@ -57,10 +59,14 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
 /// The declaration of a client's tool. Its calls run one at a time, in the model's order, since they change
 /// the document that is open there.
 pub fn spec(tool: &ClientTool) -> ToolSpec {
-    ToolSpec {
+    let given: &Map<String, Value> = &tool.input_schema;
+    // `check` has taken the schema before.
+    let normal = foreign::normalised(given).unwrap_or_else(|_| Value::Object(given.clone()));
+    let spec = ToolSpec {
         name: tool.name.clone(),
         description: tool.description.clone(),
-        input_schema: Rc::new(schema(tool)),
+        input_schema: Rc::new(RawValueEq(raw(&Value::Null))),
+        given_schema: None,
         permission_class: Some(PermissionClass::EditorMutate),
         parallel_safe: false,
         exclusive_lock: None,
@@ -74,31 +80,48 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         serves: None,
         reads: None,
         ask: false,
-    }
-}
-
-fn schema(tool: &ClientTool) -> RawValueEq {
-    RawValueEq(raw(&serde_json::Value::Object(tool.input_schema.clone())))
+    };
+    spec.with_schema(given, &normal)
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::testing::hungry;
 
+    fn tool(name: &str, schema: Value) -> ClientTool {
+        let Value::Object(input_schema) = schema else { unreachable!() };
+        ClientTool { name: name.to_owned(), description: "Pastes.".to_owned(), input_schema }
+    }
+
+    fn values(count: usize) -> Value {
+        json!({"type": "object", "properties": {
+            "a": {"enum": (0..count / 2).collect::<Vec<_>>()},
+            "b": {"enum": (count / 2..count).collect::<Vec<_>>()},
+        }})
+    }
+
+    // Issue 44: the limits of OpenAI, and the member beyond each.
     #[test]
-    fn a_schema_is_bounded_before_it_is_compiled() {
-        let tool = |schema: serde_json::Value| ClientTool {
-            name: "ui_paste".to_owned(),
-            description: "Pastes.".to_owned(),
-            input_schema: schema.as_object().unwrap().clone(),
-        };
-        assert!(
-            check(&[tool(hungry(32))]).is_ok(),
-            "so many pass: what they take is seen when one is called"
-        );
-        let refused = check(&[tool(hungry(40))]).unwrap_err();
-        assert_eq!(refused.field.as_deref(), Some("client_tools[0].input_schema"));
-        assert!(refused.detail.contains("more than 32 patterns"), "{}", refused.detail);
+    fn the_limits_are_those_of_openai() {
+        let any = || json!({"type": "object"});
+        let many = |count: usize| (0..count).map(|at| tool(&format!("ui_t{at}"), any())).collect::<Vec<_>>();
+        let long = |length: usize| vec![tool(&format!("ui_{}", "x".repeat(length - 3)), any())];
+        let with = |schema: Value| vec![tool("ui_paste", schema)];
+        for taken in [many(128), long(64), with(values(1_000)), with(hungry(40))] {
+            assert_eq!(check(&taken).err(), None);
+        }
+        for (refused, member, detail) in [
+            (many(129), "client_tools", "there may be 128 tools at most"),
+            (long(65), "client_tools[0].name", "64 characters at most"),
+            (with(values(1_001)), "client_tools[0].input_schema", "more than 1000 enum values"),
+            (with(json!({"type": "string"})), "client_tools[0].input_schema", "\"type\": \"object\""),
+        ] {
+            let error = check(&refused).unwrap_err();
+            assert_eq!(error.field.as_deref(), Some(member));
+            assert!(error.detail.contains(detail), "{}", error.detail);
+        }
     }
 }

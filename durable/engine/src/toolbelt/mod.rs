@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod client;
+pub mod foreign;
 mod policy;
 mod schema;
 mod spec;
@@ -10,7 +11,7 @@ mod users;
 use std::rc::Rc;
 
 pub use policy::{Rule, ToolPolicy, ToolRules};
-pub use schema::{OutputSchema, not_json};
+pub use schema::{OutputSchema, is_object, not_json};
 pub use spec::{PermissionClass, Reads, RunsAt, Serves, ToolError, ToolSpec, declare};
 pub use users::{ToolUsers, Users};
 

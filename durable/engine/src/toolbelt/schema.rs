@@ -6,9 +6,11 @@ use std::rc::Rc;
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, Regex, ValidationError, Validator};
+use percent_encoding::percent_decode_str;
 use serde_json::error::Category;
 use serde_json::{Map, Value};
 
+use super::foreign;
 use wire::model::RawValueEq;
 
 /// The largest schema in bytes, and its most nodes, levels and enum values. Models write far smaller ones; a
@@ -17,6 +19,9 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_NODES: usize = 1_000;
 const MAX_DEPTH: usize = 32;
 const MAX_ENUM: usize = 500;
+/// The most enum values of a tool's schema together, as OpenAI has it:
+/// <https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>.
+const MAX_TOOL_ENUM: usize = 1_000;
 /// The most regular expressions of a schema (names in `patternProperties` count too), and their bytes
 /// together. Models write far fewer.
 const MAX_PATTERNS: usize = 32;
@@ -77,12 +82,42 @@ impl OutputSchema {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err("the schema must be an object with \"type\": \"object\"".to_owned());
         }
-        Size::default().add(&schema, 0)?;
-        let mut cost = Cost { root: &schema, known: BTreeMap::new(), chain: Vec::new() };
-        if cost.of(&schema, MAX_PAYLOAD_DEPTH)? > MAX_CHECKS {
-            return Err("its combinators and references multiply too much; simplify them".to_owned());
-        }
+        let mut size = Size::default();
+        size.add(&schema, 0)?;
+        size.check_patterns()?;
+        within_cost(&schema)?;
         Ok(schema)
+    }
+
+    /// Checks the size of a tool's schema as its owner wrote it.
+    pub fn within_size(schema: &Value) -> Result<(), String> {
+        Size { is_tool: true, ..Size::default() }.add(schema, 0)
+    }
+
+    /// Checks the references of a tool's schema, and the checks that they multiply to. Its patterns cost nothing before
+    /// they are compiled.
+    pub fn within_cost(schema: &Value) -> Result<(), String> {
+        within_cost(schema)
+    }
+
+    /// Compiles a tool's schema. Its owner checks the arguments again, so a schema that does not compile here loses a check
+    /// and not the tool: without its patterns where that is enough, else as a whole. The text says why, for the operator.
+    pub fn compile_tool(source: &Rc<RawValueEq>) -> (Option<Self>, Option<String>) {
+        let schema: Value = match wire::json::from_str(source.0.get()) {
+            Ok(schema) => schema,
+            Err(error) => return (None, Some(not_json(&error))),
+        };
+        let mut size = Size { is_tool: true, ..Size::default() };
+        if let Err(problem) = size.add(&schema, 0).and_then(|()| within_cost(&schema)) {
+            return (None, Some(problem));
+        }
+        let build = |schema: &Value| OutputSchema::build(Rc::clone(source), schema, MAX_COMPILED_PATTERN);
+        let problem = match size.check_patterns().and_then(|()| build(&schema)) {
+            Ok(compiled) => return (Some(compiled), None),
+            Err(problem) => problem,
+        };
+        let rest = foreign::without_patterns(schema);
+        (rest.and_then(|schema| build(&schema).ok()), Some(problem))
     }
 
     /// The schema as it was given.
@@ -124,6 +159,16 @@ fn refused(error: &ValidationError<'_>) -> String {
     }
 }
 
+/// Checks the references of a schema, and the checks of one place of a payload.
+fn within_cost(schema: &Value) -> Result<(), String> {
+    references(schema)?;
+    let mut cost = Cost { root: schema, known: BTreeMap::new(), chain: Vec::new() };
+    if cost.of(schema, MAX_PAYLOAD_DEPTH)? > MAX_CHECKS {
+        return Err("its combinators and references multiply too much; simplify them".to_owned());
+    }
+    Ok(())
+}
+
 /// Explains invalid JSON to the model that wrote it.
 pub fn not_json(error: &serde_json::Error) -> String {
     match error.classify() {
@@ -132,6 +177,14 @@ pub fn not_json(error: &serde_json::Error) -> String {
             let rules = "names and strings stand in double quotes, and nothing follows the last bracket";
             format!("not valid JSON from line {}, character {} on: {rules}", error.line(), error.column())
         }
+    }
+}
+
+/// Checks that a text is a JSON object, and no more.
+pub fn is_object(text: &str) -> Result<(), String> {
+    match wire::json::from_str::<Value>(text).map_err(|error| not_json(&error))? {
+        Value::Object(_) => Ok(()),
+        _ => Err("it is not of type \"object\"".to_owned()),
     }
 }
 
@@ -155,13 +208,15 @@ fn patterns(compiled_bytes: usize) -> PatternOptions<Regex> {
 /// The counts of a schema's parts.
 #[derive(Default)]
 struct Size {
+    is_tool: bool,
     nodes: usize,
+    values: usize,
     patterns: usize,
     pattern_bytes: usize,
 }
 
 impl Size {
-    /// Adds a part of the schema: nodes, depth, enums, patterns, and references that stay within the schema.
+    /// Adds a part of the schema: nodes, depth, enums, patterns.
     fn add(&mut self, value: &Value, depth: usize) -> Result<(), String> {
         self.nodes += 1;
         if self.nodes > MAX_NODES || depth > MAX_DEPTH {
@@ -170,7 +225,6 @@ impl Size {
         }
         match value {
             Value::Object(members) => {
-                check_references(members)?;
                 members.iter().try_for_each(|(name, member)| self.add_member(name, member, depth + 1))
             }
             Value::Array(items) => items.iter().try_for_each(|item| self.add(item, depth + 1)),
@@ -180,23 +234,33 @@ impl Size {
 
     fn add_member(&mut self, name: &str, member: &Value, depth: usize) -> Result<(), String> {
         match (name, member) {
+            ("enum", Value::Array(values)) if self.is_tool => {
+                self.values += values.len();
+                if self.values > MAX_TOOL_ENUM {
+                    return Err(format!("the schema has more than {MAX_TOOL_ENUM} enum values"));
+                }
+                return Ok(());
+            }
             ("enum", Value::Array(values)) if values.len() > MAX_ENUM => {
                 return Err(format!("an enum has {} values, the limit is {MAX_ENUM}", values.len()));
             }
             // Values, not schemas: they count once.
             ("enum" | "const" | "examples" | "default", _) => return Ok(()),
-            ("pattern", Value::String(pattern)) => self.add_pattern(pattern)?,
+            ("pattern", Value::String(pattern)) => self.add_pattern(pattern),
             ("patternProperties", Value::Object(parts)) => {
-                parts.keys().try_for_each(|pattern| self.add_pattern(pattern))?;
+                parts.keys().for_each(|pattern| self.add_pattern(pattern));
             }
             _ => {}
         }
         self.add(member, depth)
     }
 
-    fn add_pattern(&mut self, pattern: &str) -> Result<(), String> {
+    fn add_pattern(&mut self, pattern: &str) {
         self.patterns += 1;
         self.pattern_bytes += pattern.len();
+    }
+
+    fn check_patterns(&self) -> Result<(), String> {
         if self.patterns > MAX_PATTERNS || self.pattern_bytes > MAX_PATTERN_BYTES {
             let limits = format!("{MAX_PATTERNS} patterns, or more than {MAX_PATTERN_BYTES} bytes of them");
             return Err(format!("the schema has more than {limits}"));
@@ -205,22 +269,32 @@ impl Size {
     }
 }
 
+/// Checks that references stay within the schema.
+fn references(schema: &Value) -> Result<(), String> {
+    match schema {
+        Value::Object(members) => {
+            check_references(members)?;
+            let is_value = |name: &str| matches!(name, "enum" | "const" | "examples" | "default");
+            members.iter().filter(|(name, _)| !is_value(name)).try_for_each(|(_, part)| references(part))
+        }
+        Value::Array(parts) => parts.iter().try_for_each(references),
+        _ => Ok(()),
+    }
+}
+
 fn check_references(members: &Map<String, Value>) -> Result<(), String> {
     for refused in ["$dynamicRef", "$recursiveRef", "$id", "$schema"] {
-        let is_2020 = |value: &Value| value.as_str().is_some_and(|uri| uri.contains("/2020-12/"));
-        if members.get(refused).is_some_and(|value| refused != "$schema" || !is_2020(value)) {
+        // A property may have such a name; then it names a schema.
+        let value = members.get(refused).and_then(Value::as_str);
+        if value.is_some_and(|uri| refused != "$schema" || !uri.contains("/2020-12/")) {
             return Err(format!("{refused} is not supported here"));
         }
     }
     match members.get("$ref") {
-        Some(Value::String(target))
-            if target != "#" && (!target.starts_with("#/") || target.contains('%')) =>
-        {
-            Err(format!(
-                "$ref may only point into the schema itself, such as #/$defs/name: {}",
-                clipped(target)
-            ))
-        }
+        Some(Value::String(target)) if target != "#" && !target.starts_with("#/") => Err(format!(
+            "$ref may only point into the schema itself, such as #/$defs/name: {}",
+            clipped(target)
+        )),
         _ => Ok(()),
     }
 }
@@ -256,10 +330,10 @@ impl<'a> Cost<'a> {
     fn of_member(&mut self, name: &str, member: &'a Value, below: usize) -> Result<u64, String> {
         match (name, member) {
             ("$ref", Value::String(target)) => {
-                let pointer = target.trim_start_matches('#');
+                let pointer = percent_decode_str(target.trim_start_matches('#')).decode_utf8_lossy();
                 let found = self
                     .root
-                    .pointer(pointer)
+                    .pointer(&pointer)
                     .ok_or_else(|| format!("{} points nowhere", clipped(target)))?;
                 self.of(found, below)
             }

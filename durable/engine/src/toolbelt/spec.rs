@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use wire::model::{RawValueEq, ToolDefinition};
 
@@ -64,6 +65,9 @@ pub struct ToolSpec {
     #[serde(with = "wire::model::as_text")]
     #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     pub input_schema: Rc<RawValueEq>,
+    /// The JSON of the schema as the tool's owner wrote it, where `input_schema` is another form of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub given_schema: Option<String>,
     pub permission_class: Option<PermissionClass>,
     /// May run beside other calls of its round.
     #[serde(default)]
@@ -134,6 +138,18 @@ pub enum RunsAt {
 }
 
 impl ToolSpec {
+    /// The same with the schema of another. `normal` is the form of `given` that models and the validator get.
+    pub fn with_schema(self, given: &Map<String, Value>, normal: &Value) -> Self {
+        let is_same = normal.as_object() == Some(given);
+        let given_schema = (!is_same).then(|| Value::Object(given.clone()).to_string());
+        ToolSpec { input_schema: Rc::new(RawValueEq(raw(normal))), given_schema, ..self }
+    }
+
+    /// The schema as the tool's owner wrote it.
+    pub fn schema_as_given(&self) -> &str {
+        self.given_schema.as_deref().unwrap_or(self.input_schema.0.get())
+    }
+
     /// The tool as a model sees it.
     pub fn definition(&self) -> ToolDefinition {
         ToolDefinition {
@@ -172,6 +188,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
         name: name.to_owned(),
         description: description.to_owned(),
         input_schema: Rc::new(RawValueEq(raw(&schema))),
+        given_schema: None,
         permission_class: Some(class),
         parallel_safe: true,
         exclusive_lock: None,

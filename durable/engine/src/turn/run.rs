@@ -53,8 +53,8 @@ pub struct Turn {
     pub(super) earlier_ms: u64,
     /// Named locks, which hold over the whole tree, sibling subtasks included (N-095).
     pub(super) locks: RefCell<BTreeMap<String, Rc<Mutex<()>>>>,
-    /// Schemas of MCP tools and client tools, compiled at first need.
-    pub(super) schemas: RefCell<BTreeMap<String, Result<Rc<OutputSchema>, String>>>,
+    /// Schemas of MCP tools and client tools, compiled at first need; none for one that does not compile here.
+    pub(super) schemas: RefCell<BTreeMap<String, Option<Rc<OutputSchema>>>>,
     /// How many calls run, how many wait for an answer from outside, and the wakers of those that wait.
     pub(super) busy: Cell<u32>,
     pub(super) waiting: Cell<u32>,

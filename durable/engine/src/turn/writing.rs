@@ -7,7 +7,7 @@ use futures::lock::Mutex;
 use super::{Halt, Turn};
 use crate::journal::{Commit, Entry, Fact, Parking, Told};
 use crate::ports::LogError;
-use crate::toolbelt::{OutputSchema, ToolSpec};
+use crate::toolbelt::{self, OutputSchema, ToolSpec};
 use wire::protocol::{AgentState, Event};
 
 impl Turn {
@@ -117,17 +117,28 @@ impl Turn {
         }
     }
 
-    /// Checks the arguments of an MCP tool or a client tool against its schema. The error goes to the model.
+    /// Checks the arguments of an MCP tool or a client tool against its schema, as far as it compiles here. The error goes to
+    /// the model.
     pub(super) fn check_arguments(&self, spec: &ToolSpec, arguments: &str) -> Result<(), String> {
         let known = self.schemas.borrow().get(&spec.name).cloned();
         let schema = known.unwrap_or_else(|| {
-            let schema = OutputSchema::compile(Rc::clone(&spec.input_schema)).map(Rc::new);
+            let (schema, problem) = OutputSchema::compile_tool(&spec.input_schema);
+            if let Some(problem) = problem {
+                let unchecked = if schema.is_some() { "the patterns" } else { "the arguments" };
+                self.ports
+                    .log
+                    .warn(&format!("{unchecked} of the tool {} are not checked: {problem}", spec.name));
+            }
+            let schema = schema.map(Rc::new);
             self.schemas.borrow_mut().insert(spec.name.clone(), schema.clone());
             schema
         });
-        let schema = schema.map_err(|problem| format!("the schema of this tool is not usable: {problem}"))?;
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
-        schema.check(arguments).map_err(|problem| format!("invalid arguments: {problem}"))
+        let checked = match schema {
+            Some(schema) => schema.check(arguments),
+            None => toolbelt::is_object(arguments),
+        };
+        checked.map_err(|problem| format!("invalid arguments: {problem}"))
     }
 
     pub(super) fn lock(&self, name: &str) -> Rc<Mutex<()>> {

@@ -12,6 +12,7 @@ use super::config::{Server, ToolWords};
 use super::content::cut;
 use super::message::Capabilities;
 use super::modern;
+use engine::toolbelt::foreign;
 use engine::toolbelt::{OutputSchema, PermissionClass, Reads, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 
@@ -23,7 +24,7 @@ const MAX_NAME: usize = 64;
 const DIGEST: usize = 8;
 /// The most tools of a server, and the most bytes of a description, of a schema, and of all that one server offers.
 /// Each model call sends all of it, and the turn's first journal entry stores it.
-pub const MAX_TOOLS: usize = 64;
+pub const MAX_TOOLS: usize = 128;
 const MAX_DESCRIPTION: usize = 2_000;
 const MAX_SCHEMA: usize = 16 << 10;
 const MAX_ALL: usize = 128 << 10;
@@ -45,14 +46,15 @@ pub struct Offer {
 #[serde(rename_all = "camelCase")]
 pub struct ListedTool {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wire::json::or_default")]
     description: String,
+    #[serde(default, deserialize_with = "wire::json::or_default")]
     input_schema: Map<String, Value>,
     #[serde(default)]
     output_schema: Option<Box<RawValue>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wire::json::or_default")]
     annotations: Annotations,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "wire::json::or_default")]
     execution: Execution,
 }
 
@@ -121,23 +123,19 @@ impl Offers {
         if listed.execution.task_support == "required" {
             return Err("it runs as a task only, which is not supported".to_owned());
         }
-        let mut schema = listed.input_schema;
-        // Differences to drafts before 2020-12 are rare, and a reference cannot leave the schema in any case.
-        schema.retain(|member, _| member != "$schema" && member != "$id");
-        modern::check(&schema)?;
-        // A schema that cannot be checked checks nothing; the tool works without.
-        let output_schema = listed.output_schema.map(|schema| Rc::new(RawValueEq(schema)));
-        let output_schema = output_schema.filter(|schema| {
-            schema.0.get().len() <= MAX_SCHEMA && OutputSchema::compile(Rc::clone(schema)).is_ok()
-        });
+        let given = listed.input_schema;
+        modern::check(&given)?;
+        let schema = foreign::normalised(&given)?;
+        let output_schema = listed.output_schema.and_then(|schema| usable(&schema));
         let words = server.tools.get(&listed.name).cloned().unwrap_or_default();
         let spec = declare(
             server,
             &words,
             wire_name(&server.name, &listed.name, &self.names),
             cut(listed.description, MAX_DESCRIPTION),
-            &Value::Object(schema),
+            &schema,
         );
+        let spec = spec.with_schema(&given, &schema);
         self.push(Offer {
             spec: ToolSpec { mcp_tool: Some(listed.name), read_only: !listed.annotations.asks(), ..spec },
             asks: listed.annotations.asks(),
@@ -170,14 +168,13 @@ impl Offers {
 
     fn push(&mut self, offer: Offer) -> Result<(), String> {
         let spec = &offer.spec;
-        let schema = spec.input_schema.0.get();
+        let schema = spec.schema_as_given();
         if self.offers.len() >= MAX_TOOLS {
             return Err(format!("a server may have {MAX_TOOLS} tools at most (`only` chooses which)"));
         }
         if schema.len() > MAX_SCHEMA {
             return Err(format!("its schema has more than {MAX_SCHEMA} bytes"));
         }
-        OutputSchema::within_bounds(schema)?;
         let bytes = spec.name.len() + spec.description.len() + schema.len();
         if self.bytes + bytes > MAX_ALL {
             return Err(format!("all tools of a server may have {MAX_ALL} bytes at most"));
@@ -263,6 +260,7 @@ fn declare(
         name,
         description,
         input_schema: Rc::new(RawValueEq(schema)),
+        given_schema: None,
         permission_class: Some(words.class.unwrap_or(PermissionClass::Network)),
         parallel_safe: words.parallel_safe,
         exclusive_lock: (!words.parallel_safe).then(|| format!("{PREFIX}{}", server.name)),
@@ -276,6 +274,15 @@ fn declare(
         reads: None,
         ask: false,
     }
+}
+
+/// The schema of a tool's structured results, as the validator takes it. A schema that cannot be checked checks nothing; the
+/// tool works without.
+fn usable(given: &RawValue) -> Option<Rc<RawValueEq>> {
+    let schema: Map<String, Value> = wire::json::from_str(given.get()).ok()?;
+    let schema = foreign::normalised(&schema).ok().filter(|_| given.get().len() <= MAX_SCHEMA)?;
+    let schema = Rc::new(RawValueEq(RawValue::from_string(schema.to_string()).ok()?));
+    OutputSchema::compile(Rc::clone(&schema)).is_ok().then_some(schema)
 }
 
 /// The name for models. `_` replaces characters that providers refuse. A name that is too long or taken ends with a

@@ -20,7 +20,7 @@ const LISTING_MS: u64 = 3_000;
 /// The most pages of a list.
 const MAX_PAGES: usize = 20;
 /// The most tools of all servers: OpenAI takes 128 in all, ours included.
-const MAX_TOOLS: usize = 100;
+const MAX_TOOLS: usize = 128;
 
 /// The servers. A connection opens with its first request.
 pub struct Servers {

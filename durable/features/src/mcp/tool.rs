@@ -16,7 +16,6 @@ use crate::marks::{IS_DATA, unmarked, verbatim};
 use engine::journal::Asking;
 use engine::ports::{Input, Tool, ToolContext, ToolError, ToolReply};
 use engine::toolbelt::ToolSpec;
-use wire::model::RawValueEq;
 
 /// The mark around the answer of a server.
 const RESULT: &str = "mcp_result";
@@ -80,7 +79,7 @@ impl Tool for McpTool {
     /// The engine has checked the arguments against the schema.
     fn converse(&self, arguments: &str, _: ToolContext, input: Input) -> LocalBoxFuture<'static, ToolReply> {
         let (connection, what) = (Rc::clone(&self.connection), self.what.clone());
-        let schema = Rc::clone(&self.spec.input_schema);
+        let schema = self.spec.schema_as_given().to_owned();
         let arguments = if arguments.trim().is_empty() { "{}" } else { arguments };
         // Rewrites the arguments in the form that a person approves: a duplicate member or a number beyond a double
         // could otherwise mean something else to the server.
@@ -116,13 +115,13 @@ enum Said {
 async fn carried_out(
     connection: &Connection,
     what: &What,
-    schema: &RawValueEq,
+    schema: &str,
     arguments: &RawValue,
     input: &Input,
 ) -> Result<Said, McpError> {
     let reading = match what {
         What::Call(name) => {
-            let named = modern::of_arguments(schema.0.get(), arguments);
+            let named = modern::of_arguments(schema, arguments);
             let result: ToolResult = match connection.called(name, named, arguments, input).await? {
                 Reply::Result(result) => parsed(&result)?,
                 Reply::Asks(asking) => return Ok(Said::Asks(asking)),

@@ -13,6 +13,7 @@ use super::workspace::check_workspace;
 #[cfg(feature = "openapi")]
 use super::workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 use super::{ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES};
+use crate::json::or_default;
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
 const MAX_NAME_CHARS: usize = 200;
@@ -98,7 +99,7 @@ pub struct ChatRequest {
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(length(max = 32)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     pub client_tools: Option<Vec<ClientTool>>,
     /// Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
     /// none.
@@ -141,8 +142,8 @@ pub struct ClientTool {
     pub name: String,
     #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = r"\S")))]
     pub description: String,
-    /// A JSON Schema of type object.
-    #[serde(alias = "parameters", alias = "inputSchema")]
+    /// A JSON Schema of any draft, or of OpenAPI 3.0. It is of type object, and so is one without a type, null or none.
+    #[serde(default, deserialize_with = "or_default", alias = "parameters", alias = "inputSchema")]
     #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
     pub input_schema: Map<String, Value>,
 }

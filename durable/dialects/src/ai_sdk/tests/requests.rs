@@ -6,6 +6,8 @@ use uuid::Uuid;
 use crate::ai_sdk::request::*;
 use crate::given::{MAX_IMPORTED, unanswered};
 use crate::pieces::MAX_MESSAGES;
+use engine::testing::foreign_schemas;
+use engine::toolbelt::client;
 use wire::pace::{Pace, at_once, no_pause};
 use wire::protocol::{ApiError, Content, Decision, GivenAnswer, IfRunning};
 
@@ -248,6 +250,47 @@ fn tools_of_any_name_are_taken() {
     assert_eq!(names, ["ui_get_weather", "ui_get_2dx"]);
     for name in ["", "\u{fc}"] {
         assert_eq!(field(&with(json!([tool("ok"), tool(name)]))).as_deref(), Some("tools[1].name"));
+    }
+}
+
+// Issue 44: assistant-ui's `AssistantChatTransport` sends its tools as a map, and `{}` where it has none.
+#[test]
+fn tools_may_be_a_map_from_names() {
+    let with = |tools: Value| json!({"id": "c", "messages": [user("u", "One")], "tools": tools});
+    assert_eq!(turn(&with(json!({}))).0.client_tools, Some(vec![]));
+    let schema = json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object"});
+    let map = json!({
+        "getWeather": {"description": "Tells it.", "parameters": schema},
+        "plain": {"parameters": null},
+    });
+    let (request, ..) = turn(&with(map));
+    let tools: Vec<Value> =
+        request.client_tools.iter().flatten().map(|tool| serde_json::to_value(tool).unwrap()).collect();
+    assert_eq!(
+        tools,
+        [
+            json!({"name": "ui_get_weather", "description": "Tells it.", "input_schema": schema}),
+            json!({"name": "ui_plain", "description": "plain", "input_schema": {}}),
+        ]
+    );
+    assert_eq!(field(&with(json!({"a": 7}))).as_deref(), Some("tools.a"));
+    assert_eq!(field(&with(json!({"\u{fc}": {}}))).as_deref(), Some("tools[0].name"));
+    assert_eq!(field(&with(json!({"a": {"parameters": "no"}}))).as_deref(), Some("tools[0].parameters"));
+    assert_eq!(field(&with(json!("no"))).as_deref(), Some("tools"));
+}
+
+// Issue 44: the schemas of `tests/schemas`, in a list and in a map.
+#[test]
+fn the_schemas_of_libraries_are_taken() {
+    for row in foreign_schemas() {
+        let list = json!([{"name": "t", "description": "d", "inputSchema": row.schema}]);
+        let map = json!({"t": {"description": "d", "parameters": row.schema}});
+        for tools in [list, map] {
+            let (request, ..) = turn(&json!({"id": "c", "messages": [user("u", "One")], "tools": tools}));
+            let tools = request.client_tools.unwrap();
+            assert_eq!(client::check(&tools), Ok(()), "{row:?}");
+            row.check(&client::spec(&tools[0]));
+        }
     }
 }
 

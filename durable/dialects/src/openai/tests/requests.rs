@@ -6,6 +6,8 @@ use uuid::Uuid;
 use crate::ids::{self, MAX_ID};
 use crate::openai::{Place, Sent, Wants, response};
 use crate::unanswered;
+use engine::testing::foreign_schemas;
+use engine::toolbelt::client;
 use wire::pace::{Pace, at_once, no_pause};
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, Content, ContentPart, Decision, ErrorCode, GivenAnswer, IfRunning,
@@ -47,6 +49,30 @@ fn turn(sent: Sent) -> (ChatRequest, Option<Place>, Vec<String>) {
 fn answers(sent: Sent) -> (Vec<GivenAnswer>, Place) {
     let Wants::Answers { answers, place } = sent.wants else { panic!("{:?}", sent.wants) };
     (answers, place)
+}
+
+// Issue 44: the schemas of `tests/schemas` over both APIs.
+#[test]
+fn the_schemas_of_libraries_are_taken() {
+    for row in foreign_schemas() {
+        let chat = json!({
+            "messages": [{ "role": "user", "content": "Hello" }],
+            "tools": [{ "type": "function", "function": { "name": "t", "parameters": row.schema } }],
+        });
+        let responses = json!({
+            "input": "Hello", "tools": [{ "type": "function", "name": "t", "parameters": row.schema, "strict": true }],
+        });
+        for (api, body) in [(CHAT, chat), (RESPONSES, responses)] {
+            let tools = turn(parsed(api, &body)).0.client_tools.unwrap();
+            assert_eq!(client::check(&tools), Ok(()), "{row:?}");
+            let mut spec = client::spec(&tools[0]);
+            if row.schema.is_null() {
+                // A function without parameters has the schema of an object.
+                spec.given_schema = Some("{}".to_owned());
+            }
+            row.check(&spec);
+        }
+    }
 }
 
 // Issue 22

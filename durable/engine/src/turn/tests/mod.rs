@@ -10,6 +10,7 @@ pub(crate) mod cuts;
 mod everywhere;
 pub(crate) mod faults;
 mod first_word;
+mod foreign;
 pub(crate) mod forms;
 mod golden;
 mod guards;

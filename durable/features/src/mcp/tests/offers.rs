@@ -3,7 +3,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::*;
 use crate::mcp::offer::{MAX_TOOLS, Offers};
 use crate::mcp::{Offer, PREFIX, Servers};
-use engine::testing::hungry;
+use engine::testing::{foreign_schemas, hungry};
 use engine::toolbelt::{PermissionClass, Rule, ToolPolicy, ToolRules};
 
 fn raw(value: &Value) -> Box<RawValue> {
@@ -112,19 +112,19 @@ fn the_offers_of_a_server_are_bounded() {
             with_schema("array", json!({"type": "array"})),
             with_schema("text", json!("no")),
             with_schema("hungry", hungry(40)),
+            json!({"name": "bare"}),
             json!({"name": "task", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}),
             json!({"inputSchema": {"type": "object"}}),
             json!({"name": "talkative", "description": "x".repeat(3_000), "inputSchema": {"type": "object"}}),
         ],
     );
-    assert_eq!(names(&offered), ["mcp__docs__fits", "mcp__docs__old", "mcp__docs__talkative"]);
-    assert_eq!(offered.left_out.len(), 7, "{:?}", offered.left_out);
-    assert!(
-        offered.left_out[4].contains("hungry: the schema has more than 32 patterns"),
-        "{:?}",
-        offered.left_out
+    assert_eq!(
+        names(&offered),
+        ["fits", "old", "hungry", "bare", "talkative"].map(|name| format!("mcp__docs__{name}"))
     );
-    assert!(offered.offers[2].spec.description.len() < 2_100);
+    assert_eq!(offered.left_out.len(), 6, "{:?}", offered.left_out);
+    assert!(offered.left_out[2].contains("arguments are an object"), "{:?}", offered.left_out);
+    assert!(offered.offers[4].spec.description.len() < 2_100);
 
     let all: Vec<Value> = (0..9).map(|at| with_schema(&format!("t{at}"), padded(16_000))).collect();
     let offered = offers(&docs, &all);
@@ -132,6 +132,19 @@ fn the_offers_of_a_server_are_bounded() {
 
     let some = Server { only: Some(["t1".to_owned()].into()), ..docs };
     assert_eq!(names(&offers(&some, &many)), ["mcp__docs__t1"]);
+}
+
+// Issue 44: the schemas of `tests/schemas`, as an MCP server lists them.
+#[test]
+fn the_schemas_of_libraries_are_offered() {
+    let docs = server("docs");
+    for row in foreign_schemas() {
+        let listed =
+            json!({"name": "t", "description": null, "inputSchema": row.schema, "annotations": null});
+        let offered = offers(&docs, &[listed]);
+        assert_eq!(offered.left_out, Vec::<String>::new(), "{row:?}");
+        row.check(&offered.offers[0].spec);
+    }
 }
 
 #[test]

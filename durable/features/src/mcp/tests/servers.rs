@@ -135,13 +135,13 @@ fn lists_come_in_pages_and_end() {
 #[test]
 fn all_servers_together_have_a_limit() {
     let case = Case::new(|asked| {
-        let names: Vec<String> = (0..60).map(|at| format!("t{at}")).collect();
+        let names: Vec<String> = (0..70).map(|at| format!("t{at}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         plain(asked).unwrap_or_else(|| tools(asked, &names))
     });
     let both = listed(&servers(&case, &["a", "b"]));
-    assert_eq!(both.offers.len(), 100);
-    assert_eq!(both.left_out, ["the MCP server b: 20 tools are beyond the 100 of all servers"]);
+    assert_eq!(both.offers.len(), 128);
+    assert_eq!(both.left_out, ["the MCP server b: 12 tools are beyond the 128 of all servers"]);
 }
 
 // N-105: the client does not list a server outside the context.

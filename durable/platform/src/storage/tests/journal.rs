@@ -45,6 +45,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         name: "t".to_owned(),
         description: "d".to_owned(),
         input_schema: Rc::new(raw("{ \"type\": \"object\", \"z\": 1, \"a\": 2 }")),
+        given_schema: Some("{\"z\":1,\"a\":2}".to_owned()),
         permission_class: None,
         parallel_safe: true,
         exclusive_lock: None,

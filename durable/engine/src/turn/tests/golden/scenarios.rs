@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::scenario::{Scenario, estimated, former, parked, plain};
 use super::whole_price;
@@ -62,6 +62,7 @@ pub const ALL: &[Scenario] = &[
     parked("parked-review", crate::workflow::tests::planned::with_all_members),
     parked("parked-approval", approval),
     parked("parked-client", client),
+    parked("parked-foreign", foreign),
     parked("parked-form", crate::turn::tests::forms::golden),
     parked("parked-limit", limit),
     plain("stopped-budget", || {
@@ -361,6 +362,18 @@ fn limit() -> Case {
 
 /// The editor has been asked to paste.
 fn client() -> Case {
+    pasting(json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}))
+}
+
+/// The same with the schema of a library.
+fn foreign() -> Case {
+    pasting(json!({
+        "$schema": "http://json-schema.org/draft-04/schema#", "title": "Paste", "required": ["text"],
+        "properties": {"text": {"type": "string", "nullable": true}},
+    }))
+}
+
+fn pasting(schema: Value) -> Case {
     let mut case = Case::new(script(&[(
         "go",
         vec![
@@ -368,8 +381,7 @@ fn client() -> Case {
             Reply::Text("Pasted."),
         ],
     )]));
-    let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
-    let serde_json::Value::Object(input_schema) = schema else { unreachable!() };
+    let Value::Object(input_schema) = schema else { unreachable!() };
     case.client_tools = vec![ClientTool {
         name: "ui_paste".to_owned(),
         description: "Pastes text.".to_owned(),
