@@ -108,9 +108,13 @@ impl Call {
                 if !body.is_empty() {
                     takes.check_type(content_type.as_deref())?;
                 }
-                Ok(body)
+                Ok(body.mended())
             }
-            Body::Json(_) | Body::File | Body::Document => {
+            Body::Json(_) => {
+                takes.check_type(content_type.as_deref())?;
+                Ok(self.read(takes.most(), user).await?.mended())
+            }
+            Body::File | Body::Document => {
                 takes.check_type(content_type.as_deref())?;
                 self.read(takes.most(), user).await
             }

@@ -95,6 +95,13 @@ impl Reading {
 }
 
 impl HeldBody {
+    /// A body of JSON, in which each half of a surrogate pair that stands alone reads as U+FFFD. A client that sends its
+    /// history again would fail for ever with a text that was cut there.
+    pub fn mended(mut self) -> Self {
+        wire::surrogates::mend(&mut self.bytes);
+        self
+    }
+
     /// The bytes, and the permit to hold them.
     pub fn into_parts(self) -> (Vec<u8>, Permit) {
         (self.bytes, self.permit)
