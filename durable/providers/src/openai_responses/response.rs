@@ -118,17 +118,15 @@ impl Reply {
                 self.take_item(event.output_index.0, event.item, false, events)?
             }
             "response.output_item.done" => self.take_item(event.output_index.0, event.item, true, events)?,
-            "response.completed" => {
-                return self.end(event.response, |_| ReplyFinish::Stop, events).map(Some);
-            }
-            "response.incomplete" => {
-                return self.end(event.response, |reason| incomplete("incomplete", reason), events).map(Some);
+            "response.completed" | "response.incomplete" => {
+                let finish = |reason: &str| incomplete(kind.trim_start_matches("response."), reason);
+                return self.end(event.response, finish, events).map(Some);
             }
             "response.failed" | "response.cancelled" => {
                 return Err(complaint(event.response.map_or("{}", RawValue::get)));
             }
             "error" => return Err(complaint(data)),
-            "" if event.output.is_some() => {
+            "" if event.output.is_some() && matches!(event.status.as_str(), "completed" | "incomplete") => {
                 let whole = wire::json::from_str(data).ok();
                 let finish = |reason: &str| incomplete(event.status.as_str(), reason);
                 return self.end(whole, finish, events).map(Some);
