@@ -151,7 +151,7 @@ impl<'de> Deserialize<'de> for Count {
 }
 
 /// The error of an event; none where a server sends an empty one, or false, beside a reply.
-pub fn error_of<'a>(raw: Option<&'a RawValue>) -> Option<&'a RawValue> {
+pub fn error_of(raw: Option<&RawValue>) -> Option<&RawValue> {
     raw.filter(|raw| wire::json::from_str(raw.get()).is_ok_and(|error| says_something(&error)))
 }
 
