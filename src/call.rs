@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures::future::{Either, select};
 use futures::{FutureExt, StreamExt};
 use platform::quota::network;
+use wire::pace::Pace;
 use wire::protocol::GivenAnswer;
 use worker::web_sys::Response;
 use worker::{Context, Date, Delay, Env, Method, Request};
@@ -16,6 +17,7 @@ use crate::body::{self, Body, Budget, HeldBody, Reading};
 use crate::origin::{self, FETCH_SITE, Provenance};
 use crate::problem::Failure;
 use crate::reply::Reply;
+use crate::routes::pauses;
 use crate::settings::Settings;
 
 /// The header with a visitor's address. Cloudflare sets it, and replaces one that a client sends.
@@ -101,6 +103,8 @@ impl Call {
     /// The body that a route takes, if it is of the right type and no larger than it may be. `user` sends it.
     pub async fn body(&mut self, takes: Body, user: String) -> Result<HeldBody, Failure> {
         let content_type = self.header("content-type");
+        let pauses = pauses(Date::now().as_millis());
+        let pace = Pace::new(&pauses);
         match takes {
             Body::Nothing => Ok(HeldBody::default()),
             Body::OptionalJson(_) => {
@@ -108,9 +112,13 @@ impl Call {
                 if !body.is_empty() {
                     takes.check_type(content_type.as_deref())?;
                 }
-                Ok(body)
+                Ok(body.mended(&pace).await?)
             }
-            Body::Json(_) | Body::File | Body::Document => {
+            Body::Json(_) => {
+                takes.check_type(content_type.as_deref())?;
+                Ok(self.read(takes.most(), user).await?.mended(&pace).await?)
+            }
+            Body::File | Body::Document => {
                 takes.check_type(content_type.as_deref())?;
                 self.read(takes.most(), user).await
             }

@@ -4,7 +4,9 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 use futures::channel::oneshot::Receiver;
+use wire::pace::{BYTE_READ, Pace};
 use wire::protocol::{ApiError, ErrorCode};
+use wire::surrogates::mend;
 
 use super::BoundedBody;
 use super::budget::{Budget, Permit};
@@ -19,6 +21,9 @@ const LOST_MS: u64 = 5_000;
 const HELD_MS: u64 = 60_000;
 /// The first bytes that a body without a length takes of the budget. It takes as many again as it has, up to a MiB.
 const FIRST_BYTES: usize = 64 << 10;
+
+/// The bytes that are mended without a pause.
+const MENDED: usize = 256 << 10;
 
 /// A body that is being read.
 pub struct Reading {
@@ -95,6 +100,17 @@ impl Reading {
 }
 
 impl HeldBody {
+    /// A body of JSON, in which each half of a surrogate pair that stands alone reads as U+FFFD. A client that sends its
+    /// history again would fail for ever with a text that was cut there.
+    pub async fn mended(mut self, pace: &Pace<'_>) -> Result<Self, ApiError> {
+        let mut at = 0;
+        while at < self.bytes.len() {
+            pace.before(MENDED * BYTE_READ).await?;
+            at = mend(&mut self.bytes, at, MENDED);
+        }
+        Ok(self)
+    }
+
     /// The bytes, and the permit to hold them.
     pub fn into_parts(self) -> (Vec<u8>, Permit) {
         (self.bytes, self.permit)

@@ -2,14 +2,17 @@
 
 use std::rc::Rc;
 
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use wire::http::HttpRequest;
 use wire::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use wire::redact::Secret;
 
-use super::failure::protocol;
+use super::failure::{error_in_answer, protocol, too_large};
+use super::told::Told;
 use wire::sse::{SseDecoder, SseEvent};
+use wire::surrogates::marked;
 
 #[cfg(test)]
 mod tests;
@@ -72,15 +75,86 @@ pub(super) fn cut() -> ModelError {
 
 /// Decodes one reply from an event stream, and ignores the rest of the stream.
 pub(super) struct EventStream<R> {
-    sse: SseDecoder,
+    body: Body,
+    /// Whether the body has begun: blanks before it say nothing.
+    has_begun: bool,
     /// None once the reply is complete.
     reply: Option<Box<R>>,
+    told: Told,
+}
+
+/// The form of a body. A server that does not stream sends a whole reply as JSON.
+enum Body {
+    Stream(SseDecoder),
+    Json(Vec<u8>),
 }
 
 impl<R: Reading> EventStream<R> {
     pub fn new(reply: R) -> Self {
-        EventStream { sse: SseDecoder::new(MAX_EVENT_BYTES), reply: Some(Box::new(reply)) }
+        let body = Body::Stream(SseDecoder::new(MAX_EVENT_BYTES));
+        EventStream { body, has_begun: false, reply: Some(Box::new(reply)), told: Told::default() }
     }
+
+    /// The decoder of the reply to a request.
+    pub fn of(request: &ModelRequest, reply: R) -> Self {
+        EventStream { told: Told::of(request), ..EventStream::new(reply) }
+    }
+
+    fn read(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        // No line of an event stream begins with a bracket, but JSON does.
+        if !self.has_begun
+            && let Some(first) = bytes.trim_ascii_start().first()
+        {
+            self.has_begun = true;
+            if b"{[".contains(first) {
+                self.body = Body::Json(Vec::new());
+            }
+        }
+        let slot = &mut self.reply;
+        match &mut self.body {
+            Body::Json(json) if json.len().saturating_add(bytes.len()) > MAX_EVENT_BYTES => Err(too_large()),
+            Body::Json(json) => {
+                json.extend_from_slice(bytes);
+                Ok(())
+            }
+            Body::Stream(sse) => sse.feed(bytes, |event| {
+                let data = event.data.trim_ascii();
+                let is_known = data.starts_with('{') || data == "[DONE]" || event.event == "error";
+                // Gateways send comments as data.
+                if is_known { take(slot, event, events) } else { Ok(()) }
+            }),
+        }
+    }
+
+    /// Reads a body that is JSON, and ends it.
+    fn read_whole(&mut self, json: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+        if let Some(error) = error_in_answer(json) {
+            return Err(error);
+        }
+        let json = String::from_utf8_lossy(json);
+        let json = json.trim_ascii();
+        let list = match json.starts_with('[') {
+            true => wire::json::from_str::<Vec<&RawValue>>(json),
+            false => wire::json::from_str(json).map(|value| vec![value]),
+        };
+        for data in list.map_err(|_| cut())?.into_iter().map(RawValue::get).chain(["[DONE]"]) {
+            take(&mut self.reply, SseEvent { event: "", data, last_id: "" }, events)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives an event to the reply, if that is not complete.
+fn take<R: Reading>(
+    slot: &mut Option<Box<R>>,
+    event: SseEvent<'_>,
+    events: &mut Vec<ModelEvent>,
+) -> Result<(), ModelError> {
+    if let Some(reply) = slot.take() {
+        let data = marked(event.data);
+        *slot = reply.take(SseEvent { data: &data, ..event }, events)?;
+    }
+    Ok(())
 }
 
 impl<R: Reading> Decoder for EventStream<R> {
@@ -88,19 +162,13 @@ impl<R: Reading> Decoder for EventStream<R> {
         if self.reply.is_none() {
             return Ok(());
         }
-        let slot = &mut self.reply;
-        self.sse.feed(bytes, |event| {
-            let data = event.data.trim_ascii();
-            let is_known = data.starts_with('{') || data == "[DONE]" || event.event == "error";
-            // Gateways send comments as data.
-            if !is_known {
-                return Ok(());
-            }
-            if let Some(reply) = slot.take() {
-                *slot = reply.take(event, events)?;
-            }
-            Ok(())
-        })
+        let from = events.len();
+        let read = self.read(bytes, events);
+        self.told.correct(events, from);
+        if read.is_err() {
+            self.told.end(events);
+        }
+        read
     }
 
     fn has_call(&self) -> bool {
@@ -108,7 +176,17 @@ impl<R: Reading> Decoder for EventStream<R> {
     }
 
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        self.reply.take().map_or(Ok(()), |reply| reply.cut(events))
+        let from = events.len();
+        let read = match std::mem::replace(&mut self.body, Body::Json(Vec::new())) {
+            Body::Json(json) if !json.is_empty() => self.read_whole(&json, events),
+            Body::Json(_) | Body::Stream(_) => Ok(()),
+        };
+        let read = read.and_then(|()| self.reply.take().map_or(Ok(()), |reply| reply.cut(events)));
+        self.told.correct(events, from);
+        if read.is_err() {
+            self.told.end(events);
+        }
+        read
     }
 }
 

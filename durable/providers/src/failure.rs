@@ -174,7 +174,17 @@ fn inside(value: &Value) -> &Value {
 fn member(value: &Value) -> Option<&Value> {
     let value = value.get(0).unwrap_or(value);
     let error = value.get("error").or_else(|| value.get("response")?.get("error"));
-    error.filter(|error| !error.is_null()).or_else(|| value.get("errors")?.get(0))
+    error.filter(|error| says_something(error)).or_else(|| value.get("errors")?.get(0))
+}
+
+/// Whether an `error` is one: gateways send empty ones, or false, beside a reply.
+pub fn says_something(error: &Value) -> bool {
+    match error {
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Array(list) => list.first().is_some_and(Value::is_object),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// What Gemini says beside its message.

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+
+use super::failure::says_something;
 
 /// Unknown members, in their original order.
 pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
@@ -106,8 +107,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Loose<'a> {
     }
 }
 
-/// A list. Null counts as an empty list. Nearly every list in a stream has one element, so the list reserves room for
-/// one.
+/// A list. It leaves out elements of another type. One element without the list around it counts as a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Few<T>(pub Vec<T>);
 
@@ -119,27 +119,40 @@ impl<T> Default for Few<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct FewVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
-            type Value = Few<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a list")
-            }
-            fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {
-                Ok(Few::default())
-            }
-            fn visit_seq<S: SeqAccess<'de>>(self, mut elements: S) -> Result<Self::Value, S::Error> {
-                let Some(first) = elements.next_element()? else { return Ok(Few::default()) };
-                let mut list = vec![first];
-                while let Some(element) = elements.next_element()? {
-                    list.push(element);
-                }
-                Ok(Few(list))
-            }
-        }
-        // `any`, because the value may be null.
-        deserializer.deserialize_any(FewVisitor(PhantomData))
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        let list = match raw.get().starts_with('[') {
+            true => wire::json::from_str(raw.get()).unwrap_or_default(),
+            false => vec![raw],
+        };
+        Ok(Few(list.into_iter().filter_map(|raw: &RawValue| wire::json::from_str(raw.get()).ok()).collect()))
     }
+}
+
+/// A member of a foreign object. A value of another type counts as absent, because no optional member may end a reply.
+pub fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    Ok(wire::json::from_str(raw.get()).unwrap_or_default())
+}
+
+/// A number of a foreign object: some servers write it as a string, or with a fraction of zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count(pub Option<u64>);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        let number = raw.get().trim_matches('"').trim();
+        Ok(Count(number.strip_suffix(".0").unwrap_or(number).parse().ok()))
+    }
+}
+
+/// The error of an event; none where a server sends an empty one, or false, beside a reply.
+pub fn error_of(raw: Option<&RawValue>) -> Option<&RawValue> {
+    raw.filter(|raw| wire::json::from_str(raw.get()).is_ok_and(|error| says_something(&error)))
 }
 
 /// Deserializes an object member by member: `known` takes the member of that name, or leaves it to `unknown`.
@@ -157,7 +170,11 @@ macro_rules! object {
                         let mut value = $type::default();
                         while let Some(name) = map.next_key::<$crate::json::Text<'de>>()? {
                             match name.as_str() {
-                                $($name => value.$field = map.next_value()?,)*
+                                // A member of another type counts as absent.
+                                $($name => {
+                                    let raw = map.next_value::<&'de serde_json::value::RawValue>()?;
+                                    value.$field = wire::json::from_str(raw.get()).unwrap_or_default();
+                                })*
                                 $($dropped => {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 })*

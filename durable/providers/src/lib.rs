@@ -22,6 +22,7 @@ pub mod permits;
 mod replies;
 pub mod retry;
 pub mod text_calls;
+mod told;
 pub mod usage;
 pub mod workers_ai;
 mod written;

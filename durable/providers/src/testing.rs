@@ -277,3 +277,57 @@ pub fn answered(mut request: ModelRequest, reply: ModelReply) -> ModelRequest {
     request.messages.push(Rc::new(Message::Assistant { content: text, tool_calls, raw }));
     request
 }
+
+/// Issue 44: replaces each member of the stream's events by a value of each JSON type, and decodes the stream whole and
+/// byte by byte. The members that have a word of the reply in them stay, and those that the API requires. A text or an
+/// object as `error` is an error; each other reply has all its words.
+pub fn each_member_replaced(fresh: Fresh<'_>, stream: &str, words: &[&str], required: &[&str]) {
+    let events: Vec<&str> = stream.split_inclusive("\n\n").collect();
+    let mut replaced = 0;
+    for (place, event) in events.iter().enumerate() {
+        let Some((before, json)) = event.trim_end().split_once("data: {") else { continue };
+        let original: Value = serde_json::from_str(&format!("{{{json}")).unwrap();
+        for path in members_of(&original, "") {
+            let name = path.rsplit('/').next().unwrap();
+            let old = original.pointer(&path).unwrap().to_string();
+            if required.contains(&name) || words.iter().any(|word| old.contains(word)) {
+                continue;
+            }
+            for new in [r"null", "true", "7", "\"x\"", "[1]", r#"{"a":1}"#] {
+                let mut changed = original.clone();
+                *changed.pointer_mut(&path).unwrap() = serde_json::from_str(new).unwrap();
+                let mut all = events.iter().map(|event| (*event).to_owned()).collect::<Vec<_>>();
+                all[place] = format!("{before}data: {changed}\n\n");
+                let stream = all.concat();
+                let whole = decode(fresh, [stream.as_bytes()]);
+                assert_eq!(decode(fresh, stream.as_bytes().chunks(1)), whole, "{path}: {new}");
+                let may_fail = name == "error" && (new.starts_with('"') || new.starts_with('{'));
+                assert!(whole.1.is_ok() || may_fail, "{path}: {new}: {:?}", whole.1);
+                if whole.1.is_ok() {
+                    let told = format!("{:?}", whole.0);
+                    assert!(words.iter().all(|word| told.contains(word)), "{path}: {new}: {told}");
+                }
+                replaced += 1;
+            }
+        }
+    }
+    assert!(replaced > 20, "{replaced} members");
+}
+
+/// The pointers of all members of a value, at every depth.
+fn members_of(value: &Value, path: &str) -> Vec<String> {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(members) => members.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        Value::Array(list) => list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).collect(),
+        _ => vec![],
+    };
+    let is_object = value.is_object();
+    inner
+        .into_iter()
+        .flat_map(|(name, value)| {
+            let path = format!("{path}/{name}");
+            let own = is_object.then(|| path.clone());
+            own.into_iter().chain(members_of(value, &path)).collect::<Vec<_>>()
+        })
+        .collect()
+}

@@ -9,5 +9,6 @@ pub mod protocol;
 pub mod redact;
 pub mod signing;
 pub mod sse;
+pub mod surrogates;
 pub mod tagged;
 pub mod time;

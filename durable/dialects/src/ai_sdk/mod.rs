@@ -5,6 +5,7 @@ mod answer;
 mod encoder;
 mod frame;
 mod inside;
+mod parts;
 mod request;
 mod schema;
 

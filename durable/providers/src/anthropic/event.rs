@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Loose, Object, Text, Unknown, object};
+use crate::json::{Count, Few, Loose, Object, Text, Unknown, lenient, object};
 
 /// Any event. Its members depend on its type.
 #[derive(Debug, Deserialize)]
@@ -12,14 +12,19 @@ pub struct Event<'a> {
     pub kind: Loose<'a>,
     /// The index of its block.
     #[serde(default)]
-    pub index: Option<u64>,
-    #[serde(borrow, default)]
+    pub index: Count,
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub delta: Option<Box<Delta<'a>>>,
     /// The beginning of a block.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub content_block: Option<Object<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub message: Option<Start<'a>>,
+    /// The blocks of a message that is the whole body, because the server did not stream, and why it stopped.
+    #[serde(borrow, default)]
+    pub content: Few<Object<'a>>,
+    #[serde(borrow, default)]
+    pub stop_reason: Loose<'a>,
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
@@ -59,20 +64,20 @@ object!(Delta, known: {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct CacheCreation {
     #[serde(default)]
-    pub ephemeral_1h_input_tokens: Option<u64>,
+    pub ephemeral_1h_input_tokens: Count,
 }
 
 /// The token counts of the whole reply so far. An absent count has not changed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct UsageCounts {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub cache_creation_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub cache_creation: Option<CacheCreation>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub output_tokens: Option<u64>,
 }

@@ -82,8 +82,11 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(Stream::GoesOn);
         }
-        let event: Event<'_> = wire::json::from_str(data)
-            .map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
+        let event = match wire::json::from_str::<Event<'_>>(data) {
+            Ok(event) => event,
+            Err(_) if self.finish.is_some() && sse.event != "error" => return Ok(Stream::GoesOn),
+            Err(_) => return Err(protocol("The model provider sent an event that cannot be read.")),
+        };
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
             "message_start" => {
@@ -92,13 +95,13 @@ impl Reply {
             }
             "content_block_start" => {
                 if let Some(block) = event.content_block {
-                    let (bytes, told) = self.blocks.start(event.index, &block)?;
+                    let (bytes, told) = self.blocks.start(event.index.0, &block)?;
                     self.bytes += bytes;
                     self.tell(told, events);
                 }
             }
             "content_block_delta" => {
-                self.take_delta(event.index, *event.delta.unwrap_or_default(), events)?
+                self.take_delta(event.index.0, *event.delta.unwrap_or_default(), events)?
             }
             "message_delta" => {
                 if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
@@ -108,6 +111,16 @@ impl Reply {
             }
             "message_stop" => return Ok(Stream::Stops),
             "error" => return Err(complaint(data)),
+            "message" => {
+                for block in &event.content.0 {
+                    let (bytes, told) = self.blocks.start(None, block)?;
+                    self.bytes += bytes;
+                    self.tell(told, events);
+                }
+                self.finish = Some(finish(event.stop_reason.as_str()));
+                self.count(event.usage);
+                return if self.bytes > MAX_REPLY_BYTES { Err(too_large()) } else { Ok(Stream::Stops) };
+            }
             // `content_block_stop` (the end of the message completes all blocks), `ping`, and unknown events.
             _ => {}
         }
@@ -192,7 +205,7 @@ impl Reply {
 }
 
 fn finish(reason: &str) -> ReplyFinish {
-    match reason {
+    match reason.to_ascii_lowercase().as_str() {
         "tool_use" => ReplyFinish::ToolCalls,
         "max_tokens" | "model_context_window_exceeded" => ReplyFinish::Length,
         "refusal" => ReplyFinish::ContentFilter,
@@ -221,7 +234,7 @@ fn total(counts: UsageCounts, unknown_members: u64) -> Option<Usage> {
         cache_write_tokens: written,
         cache_write_1h_tokens: counts
             .cache_creation
-            .and_then(|parts| parts.ephemeral_1h_input_tokens)
+            .and_then(|parts| parts.ephemeral_1h_input_tokens.0)
             .unwrap_or(0),
         unknown_members,
         output_tokens: counts.output_tokens.unwrap_or(0),

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Few, Loose, Text, Unknown, object};
+use crate::json::{Count, Few, Loose, Text, Unknown, lenient, object};
 
 /// An event.
 #[derive(Debug, Deserialize)]
@@ -11,7 +11,7 @@ use crate::json::{Few, Loose, Text, Unknown, object};
 pub struct Event<'a> {
     #[serde(borrow, default)]
     pub candidates: Few<Candidate<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub prompt_feedback: Option<Feedback<'a>>,
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
@@ -25,8 +25,8 @@ pub struct Event<'a> {
 #[serde(rename_all = "camelCase")]
 pub struct Candidate<'a> {
     #[serde(default)]
-    pub index: Option<u64>,
-    #[serde(borrow, default)]
+    pub index: Count,
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub content: Option<Content<'a>>,
     #[serde(borrow, default)]
     pub finish_reason: Loose<'a>,
@@ -86,11 +86,11 @@ pub struct PartialArg<'a> {
     #[serde(borrow, default)]
     pub json_path: Loose<'a>,
     /// A piece of a string.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub string_value: Option<Text<'a>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub number_value: Option<serde_json::Number>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub bool_value: Option<bool>,
 }
 
@@ -99,10 +99,15 @@ pub struct PartialArg<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub struct UsageCounts {
     /// The cached tokens included.
+    #[serde(deserialize_with = "lenient")]
     pub prompt_token_count: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
     pub cached_content_token_count: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
     pub tool_use_prompt_token_count: Option<u64>,
     /// The thoughts excluded.
+    #[serde(deserialize_with = "lenient")]
     pub candidates_token_count: Option<u64>,
+    #[serde(deserialize_with = "lenient")]
     pub thoughts_token_count: Option<u64>,
 }

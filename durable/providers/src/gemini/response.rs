@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
+use crate::json::error_of;
 use crate::usage;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
@@ -81,16 +82,19 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let event: Event<'_> = wire::json::from_str(data)
-            .map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
-        if let Some(error) = event.error {
+        let event = match wire::json::from_str::<Event<'_>>(data) {
+            Ok(event) => event,
+            Err(_) if self.finish.is_some() => return Ok(()),
+            Err(_) => return Err(protocol("The model provider sent an event that cannot be read.")),
+        };
+        if let Some(error) = error_of(event.error) {
             return Err(complaint(error));
         }
         if event.prompt_feedback.is_some_and(|feedback| !feedback.block_reason.as_str().is_empty()) {
             self.finish = Some(ReplyFinish::ContentFilter);
         }
         for candidate in event.candidates.0 {
-            if candidate.index.unwrap_or(0) == 0 {
+            if candidate.index.0.unwrap_or(0) == 0 {
                 self.take_candidate(candidate, events)?;
             }
         }
@@ -165,7 +169,7 @@ impl Reply {
 
 /// Why the model stopped. A reply whose call the provider could not read is an error, which another try may not have.
 fn finish(reason: &str) -> Result<ReplyFinish, ModelError> {
-    Ok(match reason {
+    Ok(match reason.to_ascii_uppercase().as_str() {
         "MAX_TOKENS" => ReplyFinish::Length,
         "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" => {
             ReplyFinish::ContentFilter

@@ -34,7 +34,7 @@ impl Calls {
         let function = delta.function.unwrap_or_default();
         let id = delta.id.as_ref().map_or("", |id| id.as_str());
         let name = function.name.as_ref().map_or("", |name| name.as_str());
-        let place = self.place(delta.index, id, name);
+        let place = self.place(delta.index.0, id, name);
         let place = match place {
             Slot::At(place) => place,
             Slot::New(_) if self.list.len() >= MAX_CALLS => {

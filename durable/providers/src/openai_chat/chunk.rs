@@ -1,19 +1,18 @@
 //! A chunk of the stream. It borrows from the bytes of its read. It keeps unknown members of the message as raw JSON
 //! and skips all other unknown members.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::{Few, Loose, Text, Unknown, object};
+use crate::json::{Count, Few, Loose, Text, Unknown, lenient, object, text_of};
 
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
     /// Absent or empty in chunks that bring usage, filter results or an error only.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub choices: FirstChoice<'a>,
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
@@ -42,10 +41,10 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
             }
             fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
                 let mut first = None;
-                while let Some(choice) = list.next_element::<Box<Choice<'de>>>()? {
-                    if first.is_none() && choice.index.unwrap_or(0) == 0 {
-                        first = Some(choice);
-                    }
+                while let Some(raw) = list.next_element::<&'de RawValue>()? {
+                    let choice: Option<Box<Choice<'de>>> = wire::json::from_str(raw.get()).ok();
+                    let choice = choice.filter(|choice| choice.index.0.unwrap_or(0) == 0);
+                    first = first.or(choice);
                 }
                 Ok(FirstChoice(first))
             }
@@ -58,11 +57,17 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
 #[derive(Debug, Deserialize)]
 pub struct Choice<'a> {
     #[serde(default)]
-    pub index: Option<u64>,
-    #[serde(borrow, default)]
+    pub index: Count,
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub delta: Option<Delta<'a>>,
+    /// The whole message, of a server that does not stream. Some careless servers stream their pieces under this name.
+    #[serde(borrow, default, deserialize_with = "lenient")]
+    pub message: Option<Delta<'a>>,
+    /// A piece of the text, by the older Completions.
     #[serde(borrow, default)]
-    pub finish_reason: Option<Text<'a>>,
+    pub text: Loose<'a>,
+    #[serde(borrow, default)]
+    pub finish_reason: Loose<'a>,
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
 }
@@ -76,27 +81,14 @@ pub enum Content<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ContentVisitor;
-        impl<'de> Visitor<'de> for ContentVisitor {
-            type Value = Content<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string or a list of parts")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Text(Cow::Borrowed(text))))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Text(Cow::Owned(text.into()))))
-            }
-            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
-                let mut parts = Vec::new();
-                while let Some(part) = list.next_element()? {
-                    parts.push(part);
-                }
-                Ok(Content::Parts(parts))
-            }
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
+        match raw.get().bytes().next() {
+            Some(b'[') => wire::json::from_str(raw.get()).map(Content::Parts).map_err(Error::custom),
+            Some(b'{') => Ok(Content::Parts(vec![raw])),
+            Some(b'n' | b't' | b'f') => Err(Error::custom("no text")),
+            // A number is a token that looks like one.
+            _ => text_of(raw).map(|text| Content::Text(Text(text))).ok_or_else(|| Error::custom("no text")),
         }
-        deserializer.deserialize_any(ContentVisitor)
     }
 }
 
@@ -108,7 +100,7 @@ pub struct Part<'a> {
     #[serde(borrow, default)]
     pub text: Loose<'a>,
     /// The nested content of a part.
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub thinking: Option<Content<'a>>,
 }
 
@@ -122,13 +114,15 @@ pub struct Delta<'a> {
     /// OpenRouter's name for reasoning; also of Groq, Ollama, vLLM.
     pub reasoning: Option<Text<'a>>,
     pub tool_calls: Few<CallDelta<'a>>,
+    /// The obsolete form of `tool_calls`: one call.
+    pub function_call: Option<FunctionDelta<'a>>,
     pub unknown: Unknown<'a>,
 }
 
 /// A piece of a tool call.
 #[derive(Debug, Default)]
 pub struct CallDelta<'a> {
-    pub index: Option<u64>,
+    pub index: Count,
     pub id: Option<Text<'a>>,
     pub function: Option<FunctionDelta<'a>>,
     pub unknown: Unknown<'a>,
@@ -142,15 +136,15 @@ pub struct FunctionDelta<'a> {
     pub unknown: Unknown<'a>,
 }
 
-// The dropped members belong to the stream and not to the message: Mistral numbers the delta, and `function_call` is
-// the obsolete form of `tool_calls`.
+// The dropped members belong to the stream and not to the message: Mistral numbers the delta.
 object!(Delta, known: {
     "content" => content,
     "refusal" => refusal,
     "reasoning_content" => reasoning_content,
     "reasoning" => reasoning,
-    "tool_calls" => tool_calls
-}, dropped: ["role", "index", "function_call"]);
+    "tool_calls" => tool_calls,
+    "function_call" => function_call
+}, dropped: ["role", "index"]);
 
 object!(CallDelta, known: { "index" => index, "id" => id, "function" => function }, dropped: ["type"]);
 
@@ -160,20 +154,20 @@ object!(FunctionDelta, known: { "name" => name, "arguments" => arguments }, drop
 #[derive(Debug, Deserialize)]
 pub struct UsageCounts {
     #[serde(default)]
-    pub prompt_tokens: Option<u64>,
+    pub prompt_tokens: Count,
     #[serde(default)]
-    pub completion_tokens: Option<u64>,
-    #[serde(default)]
+    pub completion_tokens: Count,
+    #[serde(default, deserialize_with = "lenient")]
     pub prompt_tokens_details: Option<PromptDetails>,
     /// DeepSeek's own name for cached tokens.
     #[serde(default)]
-    pub prompt_cache_hit_tokens: Option<u64>,
+    pub prompt_cache_hit_tokens: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub struct PromptDetails {
     #[serde(default)]
-    pub cached_tokens: Option<u64>,
+    pub cached_tokens: Count,
     #[serde(default)]
-    pub cache_write_tokens: Option<u64>,
+    pub cache_write_tokens: Count,
 }

@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json::Text;
+use crate::json::{Count, Text, error_of, text_of};
 use crate::members::Members;
 use crate::usage;
 use wire::model::{
@@ -79,9 +79,11 @@ impl Reading for Reply {
         if event.event == "error" {
             return Err(complaint(data));
         }
-        let chunk: Chunk<'_> = wire::json::from_str(data)
-            .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
-        self.take_chunk(chunk, events)?;
+        match wire::json::from_str::<Chunk<'_>>(data) {
+            Ok(chunk) => self.take_chunk(chunk, events)?,
+            Err(_) if self.has_ended() => {}
+            Err(_) => return Err(protocol("The model provider sent a chunk that cannot be read.")),
+        }
         Ok(Some(self))
     }
 
@@ -113,7 +115,7 @@ impl Reply {
 
     /// Adds a chunk.
     pub fn take_chunk(&mut self, chunk: Chunk<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if let Some(error) = chunk.error {
+        if let Some(error) = error_of(chunk.error) {
             return Err(complaint(error.get()));
         }
         let tier = usage::service_tier(chunk.service_tier.as_str(), self.choice.options.asked_tier());
@@ -136,21 +138,34 @@ impl Reply {
     }
 
     fn take_choice(&mut self, choice: Choice<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if let Some(error) = choice.error {
+        if let Some(error) = error_of(choice.error) {
             return Err(complaint(error.get()));
         }
-        if let Some(delta) = choice.delta {
+        // A server may repeat the whole message after its deltas.
+        let repeats = |message: &Delta<'_>| match &message.content {
+            Some(Content::Text(text)) => !text.as_str().is_empty() && text.as_str() == self.text,
+            _ => false,
+        };
+        let message = choice.message.filter(|message| !repeats(message));
+        if let Some(delta) = choice.delta.or(message) {
             self.take_delta(delta, events)?;
+        } else if let Some(text) = choice.text.0 {
+            self.take_text(Text(text), events);
         }
-        if let Some(reason) = choice.finish_reason {
-            self.take_finish(reason.as_str());
-        }
+        self.take_finish(choice.finish_reason.as_str());
         Ok(())
     }
 
-    /// Records why the model stopped.
+    /// Whether a reason to stop came. Usage may follow it.
+    pub fn has_ended(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    /// Records why the model stopped, if a chunk says so.
     pub fn take_finish(&mut self, reason: &str) {
-        self.finish = Some(finish(reason));
+        if !reason.is_empty() {
+            self.finish = Some(finish(&reason.to_ascii_lowercase()));
+        }
     }
 
     fn take_delta(&mut self, delta: Delta<'_>, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -176,7 +191,13 @@ impl Reply {
             self.refused |= !refusal.as_str().is_empty();
             self.take_text(refusal, events);
         }
-        for call in delta.tool_calls.0 {
+        let obsolete = delta.function_call.filter(|_| delta.tool_calls.0.is_empty());
+        let obsolete = obsolete.map(|function| CallDelta {
+            index: Count(Some(0)),
+            function: Some(function),
+            ..CallDelta::default()
+        });
+        for call in delta.tool_calls.0.into_iter().chain(obsolete) {
             self.take_call(call)?;
         }
         Ok(())
@@ -184,9 +205,15 @@ impl Reply {
 
     /// Adds the known parts of a content: text, and thinking that a member of the delta has not already brought.
     fn take_parts(&mut self, parts: &[&RawValue], told: bool, events: &mut Vec<ModelEvent>) {
-        for part in parts.iter().filter_map(|raw| wire::json::from_str::<Part<'_>>(raw.get()).ok()) {
+        for raw in parts {
+            let Ok(part) = wire::json::from_str::<Part<'_>>(raw.get()) else {
+                // A text without an object around it.
+                if let Some(text) = text_of(raw).filter(|_| raw.get().starts_with('"')) {
+                    self.take_text(Text(text), events);
+                }
+                continue;
+            };
             match part.kind.as_str() {
-                "text" => self.take_text(Text(part.text.0.unwrap_or_default()), events),
                 "thinking" => part.thinking.iter().for_each(|thinking| {
                     let thought = thought(thinking);
                     self.bytes += thought.len();
@@ -194,7 +221,7 @@ impl Reply {
                         events.push(ModelEvent::Reasoning(thought));
                     }
                 }),
-                _ => {}
+                _ => self.take_text(Text(part.text.0.unwrap_or_default()), events),
             }
         }
     }
@@ -270,7 +297,7 @@ fn thought(thinking: &Content<'_>) -> String {
 }
 
 /// Gemini's reason for a call that cannot be read.
-const MALFORMED_CALL: &str = "MALFORMED_FUNCTION_CALL";
+const MALFORMED_CALL: &str = "malformed_function_call";
 
 fn finish(reason: &str) -> Finish {
     match reason {
@@ -301,10 +328,10 @@ fn read_usage(wire: &str, raw: &RawValue, service_tier: ServiceTier) -> Option<U
     let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
     let details = counts.prompt_tokens_details.unwrap_or_default();
     Some(Usage {
-        input_tokens: counts.prompt_tokens?,
-        cached_tokens: details.cached_tokens.or(counts.prompt_cache_hit_tokens).unwrap_or(0),
-        cache_write_tokens: details.cache_write_tokens.unwrap_or(0),
-        output_tokens: counts.completion_tokens.unwrap_or(0),
+        input_tokens: counts.prompt_tokens.0?,
+        cached_tokens: details.cached_tokens.0.or(counts.prompt_cache_hit_tokens.0).unwrap_or(0),
+        cache_write_tokens: details.cache_write_tokens.0.unwrap_or(0),
+        output_tokens: counts.completion_tokens.0.unwrap_or(0),
         service_tier,
         unknown_members: usage::unknown_members(wire, raw, KNOWN_USAGE),
         ..Usage::default()

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::Loose;
+use crate::json::{Count, Few, Loose, lenient};
 
 /// Any event. Its members depend on its type. The codec needs only these.
 #[derive(Debug, Deserialize)]
@@ -12,28 +12,33 @@ pub struct Event<'a> {
     pub kind: Loose<'a>,
     /// The index of its item in the output.
     #[serde(default)]
-    pub output_index: Option<u64>,
+    pub output_index: Count,
     /// The id of its item, for servers without indices.
     #[serde(borrow, default)]
     pub item_id: Loose<'a>,
     #[serde(default)]
-    pub summary_index: Option<u64>,
+    pub summary_index: Count,
     #[serde(borrow, default)]
     pub delta: Loose<'a>,
     #[serde(borrow, default)]
     pub item: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub response: Option<&'a RawValue>,
+    /// Of a response that is the whole body, because the server did not stream.
+    #[serde(borrow, default)]
+    pub output: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub status: Loose<'a>,
 }
 
 /// The response at its end.
 #[derive(Debug, Default, Deserialize)]
 pub struct Response<'a> {
     #[serde(borrow, default)]
-    pub output: Option<Vec<&'a RawValue>>,
+    pub output: Few<&'a RawValue>,
     #[serde(borrow, default)]
     pub error: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     pub incomplete_details: Option<Incomplete<'a>>,
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
@@ -65,9 +70,9 @@ pub struct WireItem<'a> {
     pub encrypted_content: Loose<'a>,
     /// For messages and for visible reasoning.
     #[serde(borrow, default)]
-    pub content: Option<Vec<WirePart<'a>>>,
+    pub content: Few<WirePart<'a>>,
     #[serde(borrow, default)]
-    pub summary: Option<Vec<WirePart<'a>>>,
+    pub summary: Few<WirePart<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -82,17 +87,17 @@ pub struct WirePart<'a> {
 #[derive(Debug, Deserialize)]
 pub struct UsageCounts {
     #[serde(default)]
-    pub input_tokens: Option<u64>,
+    pub input_tokens: Count,
     #[serde(default)]
-    pub output_tokens: Option<u64>,
-    #[serde(default)]
+    pub output_tokens: Count,
+    #[serde(default, deserialize_with = "lenient")]
     pub input_tokens_details: Option<InputDetails>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub struct InputDetails {
     #[serde(default)]
-    pub cached_tokens: Option<u64>,
+    pub cached_tokens: Count,
     #[serde(default)]
-    pub cache_write_tokens: Option<u64>,
+    pub cache_write_tokens: Count,
 }

@@ -125,8 +125,7 @@ impl Item {
         self.kind = match item.kind.as_str() {
             "message" => OutputKind::Message,
             "reasoning" => {
-                let readable = !item.encrypted_content.as_str().is_empty()
-                    || item.content.as_ref().is_some_and(|content| !content.is_empty());
+                let readable = !item.encrypted_content.as_str().is_empty() || !item.content.0.is_empty();
                 OutputKind::Reasoning { readable }
             }
             "function_call" => {

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
+use crate::json::{Few, error_of};
 use crate::usage;
 use wire::model::{
     ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, ServiceTier, Usage,
@@ -101,33 +102,35 @@ impl Reply {
                 self.tell_reasoning(event.delta.as_str(), events);
             }
             // A summary has several parts. Each is a paragraph with a heading.
-            "response.reasoning_summary_part.added" if event.summary_index.is_some_and(|index| index > 0) => {
+            "response.reasoning_summary_part.added"
+                if event.summary_index.0.is_some_and(|index| index > 0) =>
+            {
                 self.tell_reasoning("\n\n", events);
             }
             "response.function_call_arguments.delta" => {
-                let item = self.items.at(event.output_index, event.item_id.as_str())?;
+                let item = self.items.at(event.output_index.0, event.item_id.as_str())?;
                 if let OutputKind::Call(call) = &mut item.kind {
                     call.arguments.push_str(event.delta.as_str());
                     self.bytes += event.delta.as_str().len();
                 }
             }
-            "response.output_item.added" => self.take_item(event.output_index, event.item, false, events)?,
-            "response.output_item.done" => self.take_item(event.output_index, event.item, true, events)?,
-            "response.completed" => {
-                return self.end(event.response, |_| ReplyFinish::Stop, events).map(Some);
+            "response.output_item.added" => {
+                self.take_item(event.output_index.0, event.item, false, events)?
             }
-            "response.incomplete" => {
-                let finish = |reason: &str| match reason {
-                    "content_filter" => ReplyFinish::ContentFilter,
-                    // `max_output_tokens` and other reasons for an incomplete reply.
-                    _ => ReplyFinish::Length,
-                };
+            "response.output_item.done" => self.take_item(event.output_index.0, event.item, true, events)?,
+            "response.completed" | "response.incomplete" => {
+                let finish = |reason: &str| incomplete(kind.trim_start_matches("response."), reason);
                 return self.end(event.response, finish, events).map(Some);
             }
             "response.failed" | "response.cancelled" => {
                 return Err(complaint(event.response.map_or("{}", RawValue::get)));
             }
             "error" => return Err(complaint(data)),
+            "" if event.output.is_some() && matches!(event.status.as_str(), "completed" | "incomplete") => {
+                let whole = wire::json::from_str(data).ok();
+                let finish = |reason: &str| incomplete(event.status.as_str(), reason);
+                return self.end(whole, finish, events).map(Some);
+            }
             _ => {}
         }
         if self.bytes > MAX_REPLY_BYTES {
@@ -138,7 +141,7 @@ impl Reply {
 
     /// The index of a delta's item. Marks the item as told.
     fn open(&mut self, event: &Event<'_>) -> Result<u64, ModelError> {
-        let item = self.items.at(event.output_index, event.item_id.as_str())?;
+        let item = self.items.at(event.output_index.0, event.item_id.as_str())?;
         item.told |= !event.delta.as_str().is_empty();
         Ok(item.index())
     }
@@ -174,8 +177,7 @@ impl Reply {
         events: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
         let Some(raw) = raw else { return Ok(()) };
-        let wire: WireItem<'_> = wire::json::from_str(raw.get())
-            .map_err(|_| protocol("The model provider sent an item that cannot be read."))?;
+        let Ok(wire) = wire::json::from_str::<WireItem<'_>>(raw.get()) else { return Ok(()) };
         // An item without an index is known by its id.
         let index = match (index, wire.id.as_str()) {
             (None, "") => Some(self.items.next()),
@@ -189,15 +191,15 @@ impl Reply {
         let index = item.index();
         match item.kind {
             OutputKind::Message => {
-                for part in wire.content.iter().flatten() {
+                for part in &wire.content.0 {
                     self.refused |= !part.refusal.as_str().is_empty();
                     self.tell_text(index, part.text.as_str(), events);
                     self.tell_text(index, part.refusal.as_str(), events);
                 }
             }
             OutputKind::Reasoning { .. } => {
-                let parts = |list: &Option<Vec<WirePart<'_>>>| -> Vec<String> {
-                    list.iter().flatten().map(|part| part.text.as_str().to_owned()).collect()
+                let parts = |list: &Few<WirePart<'_>>| -> Vec<String> {
+                    list.0.iter().map(|part| part.text.as_str().to_owned()).collect()
                 };
                 let told = [parts(&wire.summary), parts(&wire.content)].concat().join("\n\n");
                 self.tell_reasoning(&told, events);
@@ -214,14 +216,14 @@ impl Reply {
         finish: impl Fn(&str) -> ReplyFinish,
         events: &mut Vec<ModelEvent>,
     ) -> Result<(ReplyFinish, Response<'a>), ModelError> {
-        let response: Response<'a> = wire::json::from_str(response.map_or("{}", RawValue::get))
-            .map_err(|_| protocol("The model provider sent a response that cannot be read."))?;
-        if let Some(error) = response.error {
+        let response: Response<'a> =
+            response.and_then(|response| wire::json::from_str(response.get()).ok()).unwrap_or_default();
+        if let Some(error) = error_of(response.error) {
             return Err(complaint(error.get()));
         }
         if self.items.is_empty() {
             // Some servers send all output with this event.
-            for (index, item) in (0..).zip(response.output.iter().flatten()) {
+            for (index, item) in (0..).zip(&response.output.0) {
                 self.take_item(Some(index), Some(item), true, events)?;
             }
         }
@@ -253,6 +255,16 @@ impl Reply {
     }
 }
 
+/// Why a response ended, by its status and the reason that an incomplete one has.
+fn incomplete(status: &str, reason: &str) -> ReplyFinish {
+    match (status.eq_ignore_ascii_case("incomplete"), reason) {
+        (false, _) => ReplyFinish::Stop,
+        (true, reason) if reason.eq_ignore_ascii_case("content_filter") => ReplyFinish::ContentFilter,
+        // `max_output_tokens` and other reasons for an incomplete reply.
+        (true, _) => ReplyFinish::Length,
+    }
+}
+
 fn complaint(json: &str) -> ModelError {
     wire::json::from_str::<Value>(json)
         .map(|value| Complaint::from_json(&value))
@@ -264,10 +276,10 @@ fn read_usage(raw: &RawValue, service_tier: ServiceTier) -> Option<Usage> {
     let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
     let details = counts.input_tokens_details.unwrap_or_default();
     Some(Usage {
-        input_tokens: counts.input_tokens?,
-        cached_tokens: details.cached_tokens.unwrap_or(0),
-        cache_write_tokens: details.cache_write_tokens.unwrap_or(0),
-        output_tokens: counts.output_tokens.unwrap_or(0),
+        input_tokens: counts.input_tokens.0?,
+        cached_tokens: details.cached_tokens.0.unwrap_or(0),
+        cache_write_tokens: details.cache_write_tokens.0.unwrap_or(0),
+        output_tokens: counts.output_tokens.0.unwrap_or(0),
         service_tier,
         unknown_members: usage::unknown_members(WIRE, raw, KNOWN_USAGE),
         ..Usage::default()

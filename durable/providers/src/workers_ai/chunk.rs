@@ -3,14 +3,14 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Few, Loose, Text, Unknown, object, text_of};
+use crate::json::{Count, Few, Loose, Text, Unknown, error_of, lenient, object, text_of};
 use crate::openai_chat::chunk::{CallDelta, Chunk, FirstChoice, FunctionDelta};
 use crate::openai_chat::response::Reply;
 use wire::model::{ModelError, ModelEvent};
 
 #[derive(Debug, Deserialize)]
 pub struct AiChunk<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "lenient")]
     choices: FirstChoice<'a>,
     #[serde(borrow, default)]
     usage: Option<&'a RawValue>,
@@ -18,20 +18,20 @@ pub struct AiChunk<'a> {
     error: Option<&'a RawValue>,
     /// Errors as a list, the format of Cloudflare's API.
     #[serde(borrow, default)]
-    errors: Option<Vec<&'a RawValue>>,
+    errors: Few<&'a RawValue>,
     /// Usually a string. A token that looks like a number arrives as a number, and a reply to a schema as an object.
     #[serde(borrow, default)]
     response: Option<&'a RawValue>,
     #[serde(borrow, default)]
     tool_calls: Few<AiCall<'a>>,
     #[serde(borrow, default)]
-    finish_reason: Option<Loose<'a>>,
+    finish_reason: Loose<'a>,
 }
 
 /// A call in the binding's own format, `{"name", "arguments"}`, or in OpenAI's.
 #[derive(Debug, Default)]
 struct AiCall<'a> {
-    index: Option<u64>,
+    index: Count,
     id: Option<Text<'a>>,
     name: Option<Text<'a>>,
     arguments: Option<&'a RawValue>,
@@ -51,7 +51,7 @@ impl AiChunk<'_> {
     /// Adds the chunk to the reply. A chunk in both formats repeats everything, so only OpenAI's counts.
     pub fn told(self, reply: &mut Reply, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
-        let error = error.or_else(|| errors?.into_iter().next());
+        let error = error_of(error).or_else(|| errors.0.into_iter().find_map(|error| error_of(Some(error))));
         let own = choices.0.is_none();
         reply.take_chunk(Chunk { choices, usage, error, service_tier: Loose::default() }, events)?;
         if own {
@@ -61,9 +61,7 @@ impl AiChunk<'_> {
             for call in tool_calls.0.into_iter().filter_map(AiCall::into_delta) {
                 reply.take_call(call)?;
             }
-            if let Some(reason) = finish_reason.and_then(|reason| reason.0) {
-                reply.take_finish(&reason);
-            }
+            reply.take_finish(finish_reason.as_str());
         }
         reply.bounded()
     }

@@ -35,9 +35,11 @@ impl Reading for AiReply {
         if event.event == "error" {
             return Err(complaint(data));
         }
-        let chunk: AiChunk<'_> = wire::json::from_str(data)
-            .map_err(|_| protocol("The model provider sent a chunk that cannot be read."))?;
-        chunk.told(&mut self.0, events)?;
+        match wire::json::from_str::<AiChunk<'_>>(data) {
+            Ok(chunk) => chunk.told(&mut self.0, events)?,
+            Err(_) if self.0.has_ended() => {}
+            Err(_) => return Err(protocol("The model provider sent a chunk that cannot be read.")),
+        }
         Ok(Some(self))
     }
 

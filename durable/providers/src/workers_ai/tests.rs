@@ -144,7 +144,10 @@ fn errors_in_the_stream_and_chunks_that_cannot_be_read() {
         assert_eq!(failure(&done(&[json!({"response": "x"}), chunk.clone()])), kind, "{chunk}");
     }
     assert_eq!(failure(b"event: error\ndata: {\"message\": \"SECRET\"}\n\n"), ModelErrorKind::Overloaded);
-    for data in ["{", "{\"tool_calls\": 1}", "{} {}"] {
+    // Issue 44: a member of another type counts as absent.
+    let odd = done(&[json!({"response": "x", "tool_calls": 1})]);
+    assert_eq!(testing::reply(&fresh, &odd).1.text, "x");
+    for data in ["{", "{} {}"] {
         assert_eq!(
             failure(format!("data: {data}\n\ndata: [DONE]\n\n").as_bytes()),
             ModelErrorKind::Protocol,

@@ -18,8 +18,8 @@ use crate::turn::Turn;
 use crate::turn::tests::summaries::{behind, gist};
 use wire::model::{Capabilities, ModelErrorKind, ReplyFinish, Usage};
 use wire::protocol::{
-    Awaited, BrowserContext, ClientTool, ContextKind, ExecutionMode, InstructionsOf, ModeProfile, Plan,
-    PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
+    Awaited, BrowserContext, ClientInstructions, ClientTool, ContextKind, ExecutionMode, InstructionsOf,
+    ModeProfile, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
 };
 
 /// All of them. A name is the name of a file.
@@ -367,10 +367,12 @@ fn client() -> Case {
 
 /// The same with the schema of a library.
 fn foreign() -> Case {
-    pasting(json!({
+    let mut case = pasting(json!({
         "$schema": "http://json-schema.org/draft-04/schema#", "title": "Paste", "required": ["text"],
         "properties": {"text": {"type": "string", "nullable": true}},
-    }))
+    }));
+    case.setting.client_instructions = Some(ClientInstructions::new("Be kind."));
+    case
 }
 
 fn pasting(schema: Value) -> Case {
