@@ -7,7 +7,7 @@ use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
 use espalier_test_support::identity::users;
 use espalier_test_support::stored::{change_at, d1, d1_at, eventually};
-use espalier_test_support::{Case, Client, Step, Value, call, calls, env, json, text};
+use espalier_test_support::{Case, Client, Step, Value, call, calls, deltas, env, json, text};
 
 use crate::projects::project;
 
@@ -214,12 +214,18 @@ async fn the_instructions_of_a_client_reach_the_model() {
 // `CLIENT_INSTRUCTIONS=off`.
 #[tokio::test]
 async fn an_operator_may_keep_the_instructions_of_clients_out() {
-    let client = Client::anonymous_at(&env("ESPALIER_AI_URL")).await;
-    let messages =
-        json!([{ "role": "system", "content": "x".repeat(20_001) }, { "role": "user", "content": "Hi" }]);
-    let reply = client.post("/v1/chat/completions", &json!({ "messages": messages })).await.expect(200).await;
-    assert_eq!(reply.header("warning"), "299 espalier \"ignored: system\"");
-    let body = json!({ "input": "Hi", "instructions": "You are a pirate." });
-    let reply = client.post("/v1/responses", &body).await.expect(200).await;
-    assert_eq!(reply.header("warning"), "299 espalier \"ignored: instructions\"");
+    let case = Case::of(Client::anonymous_at(&env("ESPALIER_AI_URL")).await);
+    let said = case.said("Hello", "");
+    let long = json!({ "role": "system", "content": "x".repeat(20_001) });
+    let chat = json!({ "messages": [long, { "role": "user", "content": said }] });
+    let response = json!({ "input": said, "instructions": "You are a pirate." });
+    for (path, body, ignored) in
+        [("/v1/chat/completions", chat, "system"), ("/v1/responses", response, "instructions")]
+    {
+        case.script("", [deltas(["Hello."])]).await;
+        let reply = case.client.post(path, &body).await.expect(200).await;
+        assert_eq!(reply.header("warning"), format!("299 espalier \"ignored: {ignored}\""));
+        reply.text().await;
+        assert_eq!(of_client(&case).await, None);
+    }
 }
