@@ -198,11 +198,11 @@ faults-small: $(PROGRAMS) $(DEV)
 # What is too long for `make test`: every suite on the deployed build, or on one of its profile where the suite needs
 # faults or fixtures, and a bystander of large requests waits half as long (`tests/e2e/hostile/bodies.rs`); large numbers;
 # all mutants. Each part takes at most an hour on two cores.
-NIGHTLY ?= suites contract turns faults mutants catalogue
+NIGHTLY ?= suites reads writes turns faults mutants catalogue
 OPTIMISED := target/optimised-worker/index.js
 
-.PHONY: nightly nightly-suites nightly-contract nightly-turns nightly-faults nightly-mutants nightly-catalogue
-nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites contract turns faults mutants catalogue")
+.PHONY: nightly nightly-suites nightly-reads nightly-writes nightly-turns nightly-faults nightly-mutants nightly-catalogue
+nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites reads writes turns faults mutants catalogue")
 	@scripts/preflight
 	@+$(MAKE) --no-print-directory $(addprefix nightly-,$(NIGHTLY)) $(OR_SAY_WHY)
 
@@ -210,8 +210,11 @@ nightly-suites: $(WORKER) $(OPTIMISED) $(PROGRAMS) $(PAGE)
 	@+LOOKS=all BYSTANDER_MS=100 $(MAKE) --no-print-directory SERVED=$(WORKER) e2e browser
 	@+$(MAKE) --no-print-directory SERVED=$(OPTIMISED) mcp-conformance-server
 
-nightly-contract: $(WORKER) $(PROGRAMS) $(PAGE) $(PYTHON)
-	@+$(MAKE) --no-print-directory SERVED=$(WORKER) ARGS="--max-examples 500" contract
+# 500 examples of all operations take more than an hour.
+nightly-reads: ONLY := --include-method GET
+nightly-writes: ONLY := --exclude-method GET
+nightly-reads nightly-writes: $(WORKER) $(PROGRAMS) $(PAGE) $(PYTHON)
+	@+$(MAKE) --no-print-directory SERVED=$(WORKER) ARGS="--max-examples 500 $(ONLY)" contract
 
 RANDOM_TURNS := turn::tests::property turn::tests::holds agents::tests::random workflow::tests::random
 
