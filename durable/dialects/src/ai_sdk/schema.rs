@@ -1,10 +1,12 @@
 //! The body for the API's description. The service reads it member by member (`request.rs`).
 
 use serde_json::{Map, Value};
-use wire::protocol::{BrowserContext, ChatContext, ClientTool, ModeProfile};
+use wire::protocol::{BrowserContext, ChatContext, ModeProfile};
 
 #[cfg(feature = "openapi")]
 use super::MAX_CHAT_ID;
+#[cfg(feature = "openapi")]
+use wire::protocol::MAX_INSTRUCTIONS_BYTES;
 
 /// The body of `POST /api/ai-sdk/chat`, as `DefaultChatTransport` sends it. The members after `messageId` are options of
 /// the service, for the transport's own `body`.
@@ -22,6 +24,9 @@ pub struct ChatBody {
     /// The message to answer anew, or to replace.
     #[cfg_attr(feature = "openapi", schemars(rename = "messageId"))]
     message_id: Option<String>,
+    /// Instructions of the client for the turn. At most 20,000 bytes of UTF-8, those of the system's messages included.
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_INSTRUCTIONS_BYTES)))]
+    system: Option<String>,
     /// A role or the id of a model; `espalier` is the default.
     model: Option<String>,
     /// Tools that the client carries out. A name has letters, digits and other signs of ASCII.
@@ -42,8 +47,21 @@ pub struct ChatBody {
 #[cfg_attr(feature = "openapi", schemars(untagged))]
 #[allow(dead_code, reason = "the schema alone is used")]
 enum Tools {
-    List(#[cfg_attr(feature = "openapi", schemars(length(max = 128)))] Vec<ClientTool>),
+    List(#[cfg_attr(feature = "openapi", schemars(length(max = 128)))] Vec<UiTool>),
     Map(Map<String, Value>),
+}
+
+/// A tool that the client carries out.
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[allow(dead_code, reason = "the schema alone is used")]
+struct UiTool {
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = r"^ui_[a-z0-9_]+$")))]
+    name: String,
+    /// The name where there is none.
+    #[cfg_attr(feature = "openapi", schemars(length(max = 2000)))]
+    description: Option<String>,
+    /// A JSON Schema of any draft, or of OpenAPI 3.0. It is of type object, and so is one without a type, null or none.
+    input_schema: Option<Map<String, Value>>,
 }
 
 /// The client's reason for its request.

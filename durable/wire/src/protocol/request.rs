@@ -145,6 +145,7 @@ pub struct ClientTool {
     /// A JSON Schema of any draft, or of OpenAPI 3.0. It is of type object, and so is one without a type, null or none.
     #[serde(default, deserialize_with = "or_default", alias = "parameters", alias = "inputSchema")]
     #[cfg_attr(test, ts(type = "Record<string, unknown>"))]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<Map<String, Value>>"))]
     pub input_schema: Map<String, Value>,
 }
 
