@@ -1,5 +1,7 @@
 //! The body for the API's description. The service reads it member by member (`request.rs`).
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use wire::protocol::{BrowserContext, ChatContext, ModeProfile};
 
@@ -48,7 +50,7 @@ pub struct ChatBody {
 #[allow(dead_code, reason = "the schema alone is used")]
 enum Tools {
     List(#[cfg_attr(feature = "openapi", schemars(length(max = 128)))] Vec<UiTool>),
-    Map(Map<String, Value>),
+    Map(BTreeMap<String, Map<String, Value>>),
 }
 
 /// A tool that the client carries out.
