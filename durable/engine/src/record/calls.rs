@@ -18,15 +18,16 @@ fn work_of(call_key: &str) -> Work {
 const SAID: &str = "It said";
 
 impl Record {
-    /// Adds calls that have no result yet, whether a model or the service made them.
+    /// Adds calls that the service made in the model's place.
     pub(super) fn called_by_service(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
         if place.depth == 0 {
-            // The conversation has a message that no provider has counted.
+            // They are a message that no provider has counted.
             self.costs.last_request = None;
         }
         self.called(at, calls, place);
     }
 
+    /// Adds calls that have no result yet, whether a model or the service made them.
     pub(super) fn called(&mut self, at: &str, calls: &[ToolCall], place: &Place) {
         self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);

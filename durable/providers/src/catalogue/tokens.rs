@@ -31,7 +31,7 @@ const FAMILIES: &[Family] = &[
     family("openai", "gpt-4o", 750, 4_096),
     family("openai", "gpt-4.1", 750, 4_096),
     family("openai", "gpt-5", 750, 4_096),
-    // What an image costs since GPT-5.1 was not found.
+    // No source was found for the cost of an image since GPT-5.1.
     family("openai", "gpt-5.", 750, MostTokens::UNKNOWN.per_image),
     family("openai", "o1", 750, 4_096),
     family("openai", "o3", 750, 4_096),

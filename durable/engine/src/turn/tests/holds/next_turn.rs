@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{at_truthful, golden, holds};
 use crate::testing::*;
-use wire::model::Message;
-use wire::protocol::CountedRequest;
+use wire::model::{Message, ReplyFinish};
+use wire::protocol::{CountedRequest, FinishReason};
 
 /// A turn that holds money, after a turn whose last request was counted.
 pub(crate) fn after() -> Case {
@@ -64,4 +64,12 @@ fn a_request_that_says_nothing_of_the_next_turn_is_not_kept() {
         case
     };
     assert_eq!(kept(uncounted), None);
+    let of_former_code = |case: Case| Case { estimates: 0, ..case };
+    assert_eq!(kept(of_former_code), None, "it prunes without a fact");
+    // Results that no provider has counted stand behind the last reply, and a note of the service.
+    assert_eq!(kept(|case| case.limits(|limits| limits.llm_calls = 1)), None, "a limit ended it");
+    let paused = at_truthful(vec![Reply::Ended("One", ReplyFinish::Pause)], 1_000_000);
+    let paused = paused.limits(|limits| limits.llm_calls = 1).run();
+    let end = paused.end().message;
+    assert_eq!((end.finish_reason, end.usage.unwrap().last_request), (Some(FinishReason::Budget), None));
 }
