@@ -17,7 +17,7 @@ const ANYTHING: &[(&str, &str)] = &[
         "ChatBody.messages[].parts[]{}",
         "parts of the AI SDK; `dialects::ai_sdk` reads those that it knows into a message",
     ),
-    ("ChatBody.tools{}", "the tools by their names; the dialect reads them as a list"),
+    ("ChatBody.tools{}{}", "the tools by their names; the dialect reads them as a list"),
     ("ChatRequest.client_tools[].input_schema{}", "a JSON Schema; the toolbelt checks it"),
     ("ChatRequest.media_generation{}", "has no effect"),
     ("AgentDump.hooks[].options{}", "the options of a built-in hook, each with its own rule"),

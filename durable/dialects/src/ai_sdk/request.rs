@@ -108,13 +108,16 @@ impl Body<'_> {
     /// end.
     async fn instructions(&self, messages: &Newest<'_>) -> Result<Instructions, ApiError> {
         let member = self.members.text("system")?.map(|text| ("system", text));
-        let mut instructions = Instructions::of(member, "messages");
+        let mut instructions = Instructions::new(member, "messages");
         for (index, piece) in messages.beginning() {
-            let Ok(message) = message(piece, self.pace).await else { break };
-            if message.role != Author::System {
-                break;
+            match message(piece, self.pace).await {
+                Ok(message) if message.role == Author::System => {
+                    instructions.add(index, words(&message, self.pace).await?);
+                }
+                Err(error) if error.code == ErrorCode::Overloaded => return Err(error),
+                // A message that cannot be read is refused where it counts.
+                Ok(_) | Err(_) => break,
             }
-            instructions.add(index, words(&message, self.pace).await?);
         }
         Ok(instructions)
     }
@@ -173,7 +176,13 @@ impl Body<'_> {
         let mut options = Vec::new();
         for (name, ours) in OPTIONS {
             if let Some(option) = self.members.pieces.get(name) {
-                let listed = (name == "tools").then(|| listed(option)).transpose()?;
+                let listed = match name {
+                    "tools" => {
+                        self.pace.before(option.units()).await?;
+                        Some(listed(option)?)
+                    }
+                    _ => None,
+                };
                 options.push(if options.is_empty() { b'{' } else { b',' });
                 let json = listed.as_deref().unwrap_or(option.json);
                 fill("$:$", &[Text(ours), Json(json)], &mut options);

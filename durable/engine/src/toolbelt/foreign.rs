@@ -49,7 +49,7 @@ const MAX_ROOT_REFS: usize = 16;
 pub fn normalised(given: &Map<String, Value>) -> Result<Value, String> {
     let given = Value::Object(given.clone());
     OutputSchema::within_size(&given)?;
-    let schema = Rewriting { pointers: Pointers::of(&given) }.root(&given)?;
+    let schema = Rewriting { pointers: Pointers::new(&given) }.root(&given)?;
     OutputSchema::within_cost(&schema)?;
     Ok(schema)
 }

@@ -41,17 +41,19 @@ pub struct Pointers<'a> {
 }
 
 impl<'a> Pointers<'a> {
-    pub fn of(root: &'a Value) -> Self {
+    pub fn new(root: &'a Value) -> Self {
         let mut pointers = Pointers { root, named: BTreeMap::new(), definitions: Vec::new() };
         let mut taken = BTreeSet::new();
         for at in DEFINITIONS {
             for (name, schema) in root.pointer(at).and_then(Value::as_object).into_iter().flatten() {
                 let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-                let mut plain: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
-                while !taken.insert(plain.clone()) {
-                    plain.push('_');
-                }
-                pointers.definitions.push((format!("{at}/{}", escaped(name)), plain, schema));
+                let plain: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+                // Numbers, because a hostile schema has many names that differ by other signs alone.
+                let numbered = (pointers.definitions.len()..).map(|number| format!("{plain}_{number}"));
+                let mut names = [plain.clone(), format!("{plain}_")].into_iter().chain(numbered);
+                let free = names.find(|name| !taken.contains(name)).unwrap_or_default();
+                taken.insert(free.clone());
+                pointers.definitions.push((format!("{at}/{}", escaped(name)), free, schema));
             }
         }
         pointers.name(root, String::new());
@@ -122,7 +124,9 @@ impl<'a> Pointers<'a> {
     /// The path in the rewritten schema of a path in the given one; none where it leads nowhere.
     fn path(&self, given: &str) -> Option<String> {
         self.root.pointer(given)?;
-        let is_within = |path: &str| given == path || given.starts_with(&format!("{path}/"));
+        let is_within = |path: &str| {
+            given.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         let definition = self.definitions.iter().find(|(path, ..)| is_within(path));
         let (mut at, mut path, rest) = match definition {
             Some((path, name, schema)) => (*schema, format!("/$defs/{name}"), given.get(path.len()..)?),

@@ -162,6 +162,24 @@ fn schemas_that_no_tool_can_have_are_refused() {
     assert!(normalised(of(json!({"enum": (0..1_000).collect::<Vec<_>>()})).as_object().unwrap()).is_ok());
 }
 
+// Names that differ by signs alone, which no path takes as they are: each stays a definition of its own.
+#[test]
+fn definitions_with_names_alike_stay_apart() {
+    let names: Vec<String> = (0..300).map(|at| char::from_u32(0xA1 + at).unwrap().to_string()).collect();
+    let definitions: serde_json::Map<_, _> =
+        names.iter().enumerate().map(|(at, name)| (name.clone(), json!({ "const": at }))).collect();
+    let properties: serde_json::Map<_, _> =
+        names.iter().map(|name| (name.clone(), json!({ "$ref": format!("#/definitions/{name}") }))).collect();
+    let given = json!({ "properties": properties, "definitions": definitions });
+    let schema = normalised(given.as_object().unwrap()).unwrap();
+    assert_eq!(schema["$defs"].as_object().unwrap().len(), names.len());
+    for (at, name) in names.iter().enumerate() {
+        let target = schema["properties"][name]["$ref"].as_str().unwrap();
+        let target = schema.pointer(target.strip_prefix('#').unwrap()).unwrap();
+        assert_eq!(*target, json!({ "const": at }), "{name}");
+    }
+}
+
 // Issue 44: what does not compile here checks nothing: the patterns alone where that can be told apart.
 #[test]
 fn patterns_that_do_not_compile_leave_the_other_checks() {
