@@ -112,11 +112,11 @@ impl Call {
                 if !body.is_empty() {
                     takes.check_type(content_type.as_deref())?;
                 }
-                Ok(body.mended(&pace).await?)
+                Ok(body.without_lone_surrogates(&pace).await?)
             }
             Body::Json(_) => {
                 takes.check_type(content_type.as_deref())?;
-                Ok(self.read(takes.most(), user).await?.mended(&pace).await?)
+                Ok(self.read(takes.most(), user).await?.without_lone_surrogates(&pace).await?)
             }
             Body::File | Body::Document => {
                 takes.check_type(content_type.as_deref())?;

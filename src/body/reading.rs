@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures::channel::oneshot::Receiver;
 use wire::pace::{BYTE_READ, Pace};
 use wire::protocol::{ApiError, ErrorCode};
-use wire::surrogates::mend;
+use wire::surrogates::replace_lone;
 
 use super::BoundedBody;
 use super::budget::{Budget, Permit};
@@ -22,8 +22,8 @@ const HELD_MS: u64 = 60_000;
 /// The first bytes that a body without a length takes of the budget. It takes as many again as it has, up to a MiB.
 const FIRST_BYTES: usize = 64 << 10;
 
-/// The bytes that are mended without a pause.
-const MENDED: usize = 256 << 10;
+/// The bytes that are searched for lone surrogates without a pause.
+const SEARCHED: usize = 256 << 10;
 
 /// A body that is being read.
 pub struct Reading {
@@ -100,13 +100,13 @@ impl Reading {
 }
 
 impl HeldBody {
-    /// A body of JSON, in which each half of a surrogate pair that stands alone reads as U+FFFD. A client that sends its
-    /// history again would fail for ever with a text that was cut there.
-    pub async fn mended(mut self, pace: &Pace<'_>) -> Result<Self, ApiError> {
+    /// A body of JSON, in which each lone surrogate reads as U+FFFD. A client that sends its history again would fail for ever
+    /// with a text that was cut between two surrogates.
+    pub async fn without_lone_surrogates(mut self, pace: &Pace<'_>) -> Result<Self, ApiError> {
         let mut at = 0;
         while at < self.bytes.len() {
-            pace.before(MENDED * BYTE_READ).await?;
-            at = mend(&mut self.bytes, at, MENDED);
+            pace.before(SEARCHED * BYTE_READ).await?;
+            at = replace_lone(&mut self.bytes, at, SEARCHED);
         }
         Ok(self)
     }

@@ -8,6 +8,35 @@ use espalier_test_support::{Case, Client, Value, env, json, new_id, text};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+// Issue 44: a text that was cut between two surrogates reads as U+FFFD, so a history that has one can be sent again.
+#[tokio::test]
+async fn a_lone_surrogate_is_read_at_each_door() {
+    let case = Case::new().await;
+    let client = case.client.with("content-type", "application/json");
+    let said = case.said("cut HERE", "");
+    let earlier = json!({ "role": "assistant", "content": "cut HERE" });
+    let (before, now) =
+        (json!({ "role": "user", "content": "a" }), json!({ "role": "user", "content": said }));
+    let ui = json!({ "id": "m", "role": "user", "parts": [{ "type": "text", "text": said }] });
+    for (path, body) in [
+        ("/api/chat", json!({ "content": said })),
+        ("/v1/chat/completions", json!({ "messages": [before, earlier, now] })),
+        ("/v1/responses", json!({ "input": [before, earlier, now] })),
+        ("/api/ai-sdk/chat", json!({ "id": "c", "messages": [ui] })),
+    ] {
+        case.script("", [text("Done.")]).await;
+        let body = body.to_string().replace("HERE", r"\ud83d");
+        client.send("POST", path, body).await.expect(200).await.text().await;
+        let requests = case.requests("").await.requests;
+        let heard = requests.last().expect("a request").contents().concat();
+        assert!(heard.contains("cut \u{fffd}"), "{path}: {heard}");
+    }
+    let name = json!({ "name": "HERE", "version": "1" });
+    let params = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": name });
+    let body = json!({ "jsonrpc": "2.0", "id": "a", "method": "initialize", "params": params });
+    client.send("POST", "/mcp", body.to_string().replace("HERE", r"\ud83d")).await.expect(200).await;
+}
+
 #[tokio::test]
 async fn a_body_with_a_wrong_member_names_it() {
     let client = Client::anonymous().await;

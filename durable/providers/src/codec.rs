@@ -10,7 +10,7 @@ use wire::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest}
 use wire::redact::Secret;
 
 use super::failure::{error_in_answer, protocol, too_large};
-use super::told::Told;
+use super::normalise::Normaliser;
 use wire::sse::{SseDecoder, SseEvent};
 use wire::surrogates::marked;
 
@@ -80,7 +80,7 @@ pub(super) struct EventStream<R> {
     has_begun: bool,
     /// None once the reply is complete.
     reply: Option<Box<R>>,
-    told: Told,
+    normaliser: Normaliser,
 }
 
 /// The form of a body. A server that does not stream sends a whole reply as JSON.
@@ -92,12 +92,17 @@ enum Body {
 impl<R: Reading> EventStream<R> {
     pub fn new(reply: R) -> Self {
         let body = Body::Stream(SseDecoder::new(MAX_EVENT_BYTES));
-        EventStream { body, has_begun: false, reply: Some(Box::new(reply)), told: Told::default() }
+        EventStream {
+            body,
+            has_begun: false,
+            reply: Some(Box::new(reply)),
+            normaliser: Normaliser::default(),
+        }
     }
 
     /// The decoder of the reply to a request.
-    pub fn of(request: &ModelRequest, reply: R) -> Self {
-        EventStream { told: Told::of(request), ..EventStream::new(reply) }
+    pub fn for_request(request: &ModelRequest, reply: R) -> Self {
+        EventStream { normaliser: Normaliser::for_request(request), ..EventStream::new(reply) }
     }
 
     fn read(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
@@ -164,9 +169,9 @@ impl<R: Reading> Decoder for EventStream<R> {
         }
         let from = events.len();
         let read = self.read(bytes, events);
-        self.told.correct(events, from);
+        self.normaliser.normalise(events, from);
         if read.is_err() {
-            self.told.end(events);
+            self.normaliser.end(events);
         }
         read
     }
@@ -182,9 +187,9 @@ impl<R: Reading> Decoder for EventStream<R> {
             Body::Json(_) | Body::Stream(_) => Ok(()),
         };
         let read = read.and_then(|()| self.reply.take().map_or(Ok(()), |reply| reply.cut(events)));
-        self.told.correct(events, from);
+        self.normaliser.normalise(events, from);
         if read.is_err() {
-            self.told.end(events);
+            self.normaliser.end(events);
         }
         read
     }

@@ -1,24 +1,28 @@
-//! The part of reading that is the same for all providers: it corrects the events of a reply before anybody gets them. It
+//! The part of reading that is the same for all providers: it normalises the events of a reply before anybody gets them. It
 //! joins surrogate pairs that a server cut in two, takes `<think>…</think>` at the beginning of a text as reasoning, and
 //! removes a model's control words from the names of tools.
 
 use wire::model::{ModelEvent, ModelReply, ModelRequest, RawValueEq};
-use wire::surrogates::{settle, settle_piece};
+use wire::surrogates::{join_halves, join_halves_of_piece};
 
 const OPENS: &str = "<think>";
 const CLOSES: &str = "</think>";
+/// The most bytes of blanks that are held at the beginning of a reply, because the tag may follow them.
+const MAX_BLANKS: usize = 256;
 /// The beginning of a control word, such as `<|channel|>` of gpt-oss.
 const CONTROL: &str = "<|";
 
-/// The events of a reply so far.
+/// Normalises the events of one reply.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Normaliser {
     /// The names of the request's tools.
     tools: Vec<String>,
     /// The first half of a pair at the end of the last text, and of the last reasoning.
     half_of_text: Option<char>,
     half_of_reasoning: Option<char>,
     thinking: Thinking,
+    /// Whether the text began with a thought.
+    has_thought: bool,
 }
 
 /// Where the text of a reply stands.
@@ -42,27 +46,30 @@ impl Default for Thinking {
     }
 }
 
-impl Told {
-    /// The events of the reply to a request.
-    pub fn of(request: &ModelRequest) -> Self {
-        Told { tools: request.tools.iter().map(|tool| tool.name.clone()).collect(), ..Told::default() }
+impl Normaliser {
+    /// For the reply to a request.
+    pub fn for_request(request: &ModelRequest) -> Self {
+        Normaliser {
+            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            ..Normaliser::default()
+        }
     }
 
-    /// Corrects the events from this place on.
-    pub fn correct(&mut self, events: &mut Vec<ModelEvent>, from: usize) {
+    /// Normalises the events from this place on.
+    pub fn normalise(&mut self, events: &mut Vec<ModelEvent>, from: usize) {
         for event in events.split_off(from) {
             match event {
                 ModelEvent::Text(mut piece) => {
-                    settle_piece(&mut self.half_of_text, &mut piece);
+                    join_halves_of_piece(&mut self.half_of_text, &mut piece);
                     self.take_text(piece, events);
                 }
                 ModelEvent::Reasoning(mut piece) => {
-                    settle_piece(&mut self.half_of_reasoning, &mut piece);
+                    join_halves_of_piece(&mut self.half_of_reasoning, &mut piece);
                     push(events, ModelEvent::Reasoning, piece);
                 }
                 ModelEvent::Finished(mut reply) => {
                     self.end(events);
-                    self.correct_reply(&mut reply);
+                    self.normalise_reply(&mut reply);
                     events.push(ModelEvent::Finished(reply));
                 }
             }
@@ -100,9 +107,10 @@ impl Told {
                 let text = held.trim_start();
                 if let Some(thought) = text.strip_prefix(OPENS) {
                     let thought = thought.to_owned();
+                    self.has_thought = true;
                     self.thinking = Thinking::Inside { held: String::new(), is_told: false };
                     self.take_text(thought, events);
-                } else if !OPENS.starts_with(text) {
+                } else if !OPENS.starts_with(text) || held.len() > MAX_BLANKS {
                     push(events, ModelEvent::Text, std::mem::take(held));
                     self.thinking = Thinking::Never;
                 }
@@ -129,14 +137,16 @@ impl Told {
         }
     }
 
-    fn correct_reply(&self, reply: &mut ModelReply) {
-        settle(&mut reply.text);
-        if let Some(thought) = reply.text.trim_start().strip_prefix(OPENS) {
+    fn normalise_reply(&self, reply: &mut ModelReply) {
+        join_halves(&mut reply.text);
+        if self.has_thought
+            && let Some(thought) = reply.text.trim_start().strip_prefix(OPENS)
+        {
             reply.text = thought.split_once(CLOSES).map_or("", |(_, answer)| answer.trim_start()).to_owned();
         }
         for call in &mut reply.tool_calls {
             for text in [&mut call.call_id, &mut call.name, &mut call.arguments] {
-                settle(text);
+                join_halves(text);
             }
             let known = |name: &str| self.tools.iter().any(|tool| tool == name);
             if let Some((name, _)) = call.name.split_once(CONTROL)
@@ -148,7 +158,7 @@ impl Told {
         }
         if let Some(raw) = &mut reply.raw {
             let mut json = raw.json.0.get().to_owned();
-            settle(&mut json);
+            join_halves(&mut json);
             if let Ok(json) = serde_json::value::RawValue::from_string(json) {
                 raw.json = RawValueEq(json);
             }

@@ -1,4 +1,4 @@
-//! Halves of surrogate pairs in foreign JSON. A sender that cuts its text between two UTF-16 units escapes one half alone,
+//! Lone surrogates in foreign JSON. A sender that cuts its text between two UTF-16 units escapes one half alone,
 //! and no reader of JSON takes that. Each text from outside goes through here before it is read.
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ const ESCAPE: usize = 6;
 
 /// Writes U+FFFD in place of each half alone. Its escape has the same length, so nothing moves. Reads about `most` bytes from
 /// a place on, and returns the place from which to go on.
-pub fn mend(json: &mut [u8], from: usize, most: usize) -> usize {
+pub fn replace_lone(json: &mut [u8], from: usize, most: usize) -> usize {
     let until = from.saturating_add(most).min(json.len());
     let mut at = from;
     while at < until {
@@ -33,16 +33,16 @@ pub fn mend(json: &mut [u8], from: usize, most: usize) -> usize {
 }
 
 /// The same JSON with U+FFFD in place of each half alone.
-pub fn mended(json: &[u8]) -> Cow<'_, [u8]> {
+pub fn without_lone(json: &[u8]) -> Cow<'_, [u8]> {
     if next_half(json, 0).is_none() {
         return Cow::Borrowed(json);
     }
-    let mut mended = json.to_vec();
-    mend(&mut mended, 0, usize::MAX);
-    Cow::Owned(mended)
+    let mut replaced = json.to_vec();
+    replace_lone(&mut replaced, 0, usize::MAX);
+    Cow::Owned(replaced)
 }
 
-/// The JSON with a mark in place of each half alone, for a text that may go on with the other half. [`settle`] removes the
+/// The JSON with a mark in place of each half alone, for a text that may go on with the other half. [`join_halves`] removes the
 /// marks.
 pub fn marked(json: &str) -> Cow<'_, str> {
     let (mut marked, mut copied) = (String::new(), 0);
@@ -60,7 +60,7 @@ pub fn marked(json: &str) -> Cow<'_, str> {
 }
 
 /// Joins the marks of the two halves of a pair. A mark alone becomes U+FFFD.
-pub fn settle(text: &mut String) {
+pub fn join_halves(text: &mut String) {
     if memchr(PLANE_BYTE, text.as_bytes()).is_none() {
         return;
     }
@@ -82,14 +82,14 @@ pub fn settle(text: &mut String) {
 }
 
 /// Settles a piece of a text. The first half of a pair at its end goes to `held`, which the next piece begins with.
-pub fn settle_piece(held: &mut Option<char>, piece: &mut String) {
+pub fn join_halves_of_piece(held: &mut Option<char>, piece: &mut String) {
     if let Some(half) = held.take() {
         piece.insert(0, half);
     }
     if piece.chars().next_back().is_some_and(|last| (FIRST_MARK..FIRST_LOW).contains(&u32::from(last))) {
         *held = piece.pop();
     }
-    settle(piece);
+    join_halves(piece);
 }
 
 /// The UTF-16 unit of a mark.
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> String {
-        serde_json::from_slice(&mended(json.as_bytes())).unwrap()
+        serde_json::from_slice(&without_lone(json.as_bytes())).unwrap()
     }
 
     // Issue 44: a half alone is U+FFFD, a pair stays, and an escaped backslash escapes nothing.
@@ -154,18 +154,18 @@ mod tests {
             assert_eq!(read(json), text, "{json}");
         }
         for json in [r#""\ud8"#, r#""\ud83"#, r"\", r#""\ud83z""#, ""] {
-            assert_eq!(&*mended(json.as_bytes()), json.as_bytes(), "no escape of a half");
+            assert_eq!(&*without_lone(json.as_bytes()), json.as_bytes(), "no escape of a half");
         }
         // In stretches of any length it is the same.
         let json = br#"["\ud83d\ude0b", "\ud83d\\\ude0b\\ud83d", "\n\ud83d"]"#;
         for most in 1..json.len() {
             let (mut bytes, mut at) = (json.to_vec(), 0);
             while at < bytes.len() {
-                at = mend(&mut bytes, at, most);
+                at = replace_lone(&mut bytes, at, most);
             }
-            assert_eq!(bytes, *mended(json), "{most}");
+            assert_eq!(bytes, *without_lone(json), "{most}");
         }
-        assert_eq!(&*mended(b"\"\xff\\ud83d\""), b"\"\xff\\ufffd\"", "bytes that are no text stay");
+        assert_eq!(&*without_lone(b"\"\xff\\ud83d\""), b"\"\xff\\ufffd\"", "bytes that are no text stay");
     }
 
     // Issue 44: the halves of a pair join over pieces.
@@ -180,12 +180,12 @@ mod tests {
             (vec![r#""\udbff""#, r#""\udfff""#], "\u{10ffff}"),
         ] {
             let mut joined: String = pieces.iter().map(|json| text(json)).collect();
-            settle(&mut joined);
+            join_halves(&mut joined);
             assert_eq!(joined, whole, "{pieces:?}");
             let (mut held, mut told) = (None, String::new());
             for piece in pieces {
                 let mut piece = text(piece);
-                settle_piece(&mut held, &mut piece);
+                join_halves_of_piece(&mut held, &mut piece);
                 told.push_str(&piece);
             }
             told.extend(held.map(|_| char::REPLACEMENT_CHARACTER));

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use super::message::{Incoming, Progress, RpcError};
 use wire::sse::{SseDecoder, SseError};
-use wire::surrogates::mended;
+use wire::surrogates::without_lone;
 
 /// The most bytes of a reply. An image of about 3 MB fits; the model gets a description of it.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
@@ -106,7 +106,7 @@ impl Reader {
 }
 
 fn take(request: u64, json: &[u8], heard: &mut Vec<ServerMessage>) -> Result<(), Unreadable> {
-    let message: Incoming = wire::json::from_slice(&mended(json)).map_err(|_| Unreadable::NotJson)?;
+    let message: Incoming = wire::json::from_slice(&without_lone(json)).map_err(|_| Unreadable::NotJson)?;
     let Incoming { id, method, params, result, error } = message;
     let is_ours = |id: &RawValue| id.get() == request.to_string();
     match (method, id) {

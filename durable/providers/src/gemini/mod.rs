@@ -82,7 +82,7 @@ impl Codec for Gemini {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(EventStream::of(request, Reply::new(Rc::clone(&request.model), calls_in(request))))
+        Box::new(EventStream::for_request(request, Reply::new(Rc::clone(&request.model), calls_in(request))))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

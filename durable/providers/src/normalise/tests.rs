@@ -193,35 +193,35 @@ data: {"type":"response.completed","response":{"id":"r","status":"completed","er
 const WORDS: &[&str] = &["WORD1 ", "WORD2"];
 
 /// The decoder of a codec.
-fn of(codec: &dyn Codec) -> impl Fn() -> Box<dyn Decoder> {
+fn decoders(codec: &dyn Codec) -> impl Fn() -> Box<dyn Decoder> {
     || codec.decoder(&request(vec![]))
 }
 
 #[test]
 fn no_optional_member_loses_a_word() {
     let url = "https://api.example";
-    each_member_replaced(&of(&OpenAiChat::new(url, None)), CHAT, WORDS, &["index"]);
-    each_member_replaced(&of(&WorkersAi), CHAT, WORDS, &["index"]);
+    each_member_replaced(&decoders(&OpenAiChat::new(url, None)), CHAT, WORDS, &["index"]);
+    each_member_replaced(&decoders(&WorkersAi), CHAT, WORDS, &["index"]);
     each_member_replaced(
-        &of(&Anthropic::new(url, None)),
+        &decoders(&Anthropic::new(url, None)),
         ANTHROPIC,
         WORDS,
         &["type", "content_block", "index"],
     );
     each_member_replaced(
-        &of(&Gemini::new(url, None)),
+        &decoders(&Gemini::new(url, None)),
         GEMINI,
         WORDS,
         &["index", "finishReason", "thought", "candidates"],
     );
-    each_member_replaced(&of(&OpenAiResponses::new(url, None)), RESPONSES, WORDS, &["type"]);
+    each_member_replaced(&decoders(&OpenAiResponses::new(url, None)), RESPONSES, WORDS, &["type"]);
 }
 
 #[test]
 fn a_whole_reply_is_read_where_a_stream_was_asked_for() {
     let url = "https://api.example";
     let whole = |codec: &dyn Codec, json: &str| {
-        let (events, reply) = reply(&of(codec), json.as_bytes());
+        let (events, reply) = reply(&decoders(codec), json.as_bytes());
         (told(&events).0, reply.finish.as_str(), reply.usage.map(|usage| usage.input_tokens))
     };
     let expected = ("ok".to_owned(), "stop", Some(3));
@@ -251,4 +251,18 @@ fn only_an_error_counts_after_a_finish_reason() {
     let stream = format!("{ended}\n\ndata: {{\"error\":{{\"code\":502}}}}\n\n");
     let (events, error) = failure(&fresh, stream.as_bytes());
     assert_eq!((events, error.kind), (vec![text("ok")], wire::model::ModelErrorKind::Overloaded));
+}
+
+// At the limit of what is held, and just beyond it.
+#[test]
+fn blanks_before_a_tag_are_bounded() {
+    let said = |blanks: usize| {
+        let blanks = format!("\"delta\":{{\"content\":\"{}\"}}", " ".repeat(blanks));
+        let thought = r#""delta":{"content":"<think>x</think>y"}"#;
+        let (events, reply) = read(&[&blanks, thought, r#""finish_reason":"stop""#]);
+        (told(&events), reply.text)
+    };
+    assert_eq!(said(super::MAX_BLANKS).1, "y");
+    let beyond = said(super::MAX_BLANKS + 1);
+    assert!(beyond.0.0.contains("<think>") && beyond.0.0 == beyond.1, "{beyond:?}");
 }

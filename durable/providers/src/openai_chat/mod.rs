@@ -77,7 +77,10 @@ impl Codec for OpenAiChat {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(EventStream::of(request, Reply::new(Rc::clone(&request.model), WIRE, calls_in(request))))
+        Box::new(EventStream::for_request(
+            request,
+            Reply::new(Rc::clone(&request.model), WIRE, calls_in(request)),
+        ))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

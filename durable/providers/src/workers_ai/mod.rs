@@ -44,7 +44,10 @@ impl Codec for WorkersAi {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(EventStream::of(request, AiReply::new(Rc::clone(&request.model), calls_in(request))))
+        Box::new(EventStream::for_request(
+            request,
+            AiReply::new(Rc::clone(&request.model), calls_in(request)),
+        ))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

@@ -105,6 +105,21 @@ fn an_event_stream_says_the_same_as_json() {
     assert_eq!(call(&case.connection()).unwrap(), json!({"ok": 1}));
 }
 
+// Issue 44: the result came after its effect, so it is not thrown away.
+#[test]
+fn a_lone_surrogate_in_a_result_is_read() {
+    let case = Case::opening(|asked| {
+        let body = asked.result(json!({"text": "cut HERE"})).to_string().replace("HERE", r"\ud83d");
+        Says::Reply {
+            status: 200,
+            content_type: "application/json",
+            session: None,
+            body: vec![body.into_bytes()],
+        }
+    });
+    assert_eq!(call(&case.connection()).unwrap(), json!({"text": "cut \u{fffd}"}));
+}
+
 #[test]
 fn errors_are_told() {
     let error = json!({"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "no such city"}});
