@@ -5,7 +5,7 @@
 
 use espalier_test_support::{Case, Value, call, json, text};
 
-/// What zod makes of an object with an e-mail address: draft 7, with look-around that this service does not compile.
+/// Zod's schema of an object with an e-mail address: draft 7, with look-around that this service does not compile.
 fn zod() -> Value {
     json!({
         "$schema": "http://json-schema.org/draft-07/schema#",

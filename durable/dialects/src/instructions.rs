@@ -18,7 +18,7 @@ pub struct Instructions {
 
 impl Instructions {
     /// Those of a member, so far.
-    pub(crate) fn of(member: Option<(&'static str, String)>, conversation: &'static str) -> Self {
+    pub(crate) fn new(member: Option<(&'static str, String)>, conversation: &'static str) -> Self {
         let member = member.filter(|(_, text)| !text.trim().is_empty());
         Instructions { member, conversation, ..Instructions::default() }
     }
@@ -60,7 +60,7 @@ mod tests {
     fn instructions_have_a_limit_in_bytes() {
         let given = |member: Option<usize>, messages: &[usize]| {
             let member = member.map(|bytes| ("instructions", "m".repeat(bytes)));
-            let mut instructions = Instructions::of(member, "input");
+            let mut instructions = Instructions::new(member, "input");
             for (at, bytes) in messages.iter().enumerate() {
                 instructions.add(at, "s".repeat(*bytes));
             }
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn they_stand_in_the_order_of_the_conversation() {
-        let mut instructions = Instructions::of(Some(("system", "One.".to_owned())), "messages");
+        let mut instructions = Instructions::new(Some(("system", "One.".to_owned())), "messages");
         instructions.add(7, "Three.".to_owned());
         instructions.add(0, "Two.".to_owned());
         instructions.add(3, " ".to_owned());

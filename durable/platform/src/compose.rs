@@ -53,7 +53,7 @@ pub struct Frame<'a> {
     /// The role or model that the request names.
     pub model: Option<&'a str>,
     pub user_message: &'a StoredMessage,
-    /// What the client asks of the assistant beside the message.
+    /// The client's instructions for the turn.
     pub instructions: Option<&'a str>,
     /// The message, with its images and files.
     pub content: &'a Content,

@@ -153,6 +153,16 @@ pub fn kept_turns(var: impl Fn(&str) -> Option<String>) -> Result<u32, String> {
     turns.ok_or_else(|| format!("the variable EVENT_TURNS must be a number from 1 to {MAX_EVENT_TURNS}"))
 }
 
+/// Reads a variable that is `on` or `off`.
+fn is_on(var: impl Fn(&str) -> Option<String>, name: &str, default: bool) -> Result<bool, String> {
+    match var(name).unwrap_or_default().trim() {
+        "" => Ok(default),
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(format!("the variable {name} must be on or off")),
+    }
+}
+
 /// Whether turns that no longer fit into a request are summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SummariseOldTurns {
@@ -162,11 +172,7 @@ pub enum SummariseOldTurns {
 
 /// Reads `SUMMARIES`.
 pub fn summaries(var: impl Fn(&str) -> Option<String>) -> Result<SummariseOldTurns, String> {
-    match var("SUMMARIES").unwrap_or_default().trim() {
-        "" | "on" => Ok(SummariseOldTurns::On),
-        "off" => Ok(SummariseOldTurns::Off),
-        _ => Err("the variable SUMMARIES must be on or off".to_owned()),
-    }
+    Ok(if is_on(var, "SUMMARIES", true)? { SummariseOldTurns::On } else { SummariseOldTurns::Off })
 }
 
 /// The operator's hooks, which hold in every turn, and whether agents may make hooks of their own.
@@ -177,14 +183,9 @@ pub struct OperatorHooks {
 
 /// Reads `HOOKS` and `AGENT_HOOKS`.
 pub fn hooks(var: impl Fn(&str) -> Option<String>) -> Result<OperatorHooks, String> {
-    let given = |name: &str| var(name).filter(|value| !value.trim().is_empty());
-    let all = given("HOOKS").map_or(Ok(Vec::new()), |json| engine::hooks::from_variable(&json))?;
-    let by_agents = match given("AGENT_HOOKS").unwrap_or_default().trim() {
-        "" | "off" => false,
-        "on" => true,
-        _ => return Err("the variable AGENT_HOOKS must be on or off".to_owned()),
-    };
-    Ok(OperatorHooks { all, by_agents })
+    let hooks = var("HOOKS").filter(|value| !value.trim().is_empty());
+    let all = hooks.map_or(Ok(Vec::new()), |json| engine::hooks::from_variable(&json))?;
+    Ok(OperatorHooks { all, by_agents: is_on(var, "AGENT_HOOKS", false)? })
 }
 
 /// Whether requests may have agents that stay.
@@ -196,11 +197,7 @@ pub enum AgentsThatStay {
 
 /// Reads `AGENTS`.
 pub fn agents(var: impl Fn(&str) -> Option<String>) -> Result<AgentsThatStay, String> {
-    match var("AGENTS").unwrap_or_default().trim() {
-        "" | "on" => Ok(AgentsThatStay::On),
-        "off" => Ok(AgentsThatStay::Off),
-        _ => Err("the variable AGENTS must be on or off".to_owned()),
-    }
+    Ok(if is_on(var, "AGENTS", true)? { AgentsThatStay::On } else { AgentsThatStay::Off })
 }
 
 /// Where requests may bring tools of their client.
@@ -234,11 +231,7 @@ pub enum TakesInstructions {
 
 /// Reads `CLIENT_INSTRUCTIONS`.
 pub fn client_instructions(var: impl Fn(&str) -> Option<String>) -> Result<TakesInstructions, String> {
-    match var("CLIENT_INSTRUCTIONS").unwrap_or_default().trim() {
-        "" | "on" => Ok(TakesInstructions::Yes),
-        "off" => Ok(TakesInstructions::No),
-        _ => Err("the variable CLIENT_INSTRUCTIONS must be on or off".to_owned()),
-    }
+    Ok(if is_on(var, "CLIENT_INSTRUCTIONS", true)? { TakesInstructions::Yes } else { TakesInstructions::No })
 }
 
 /// Reads `CLIENT_TOOLS`.

@@ -282,7 +282,7 @@ impl Body<'_> {
             OpenAiApi::ChatCompletions => None,
             OpenAiApi::Responses => self.members.text("instructions")?.map(|text| ("instructions", text)),
         };
-        let mut instructions = Instructions::of(member, name);
+        let mut instructions = Instructions::new(member, name);
         for (index, piece) in list.beginning() {
             if piece.is_too_much() {
                 if role(piece, self.pace).await?.is_some_and(|role| is_system(&role)) {
