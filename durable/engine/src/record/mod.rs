@@ -340,7 +340,8 @@ impl Record {
     /// The first stop wins.
     fn stopped(&mut self, why: &TurnStop) {
         if self.stop.is_none() {
-            // The history of a stopped turn ends with a note of the service, which no provider has counted.
+            // The history of a stopped turn ends with a note of the service. The next turn would take it for the reply, and
+            // all before it for counted.
             self.costs.last_request = None;
             self.stop_failed(why);
             self.stop = Some(why.clone());

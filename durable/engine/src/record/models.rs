@@ -145,13 +145,12 @@ impl Record {
         Summary::of(opening.spec.covers.as_ref(), text, &self.priced_model(at, open.asked).choice.model)
     }
 
-    /// The request of the conversation's newest reply, if the next turn may reserve by it. All that follows the reply in the
-    /// history must be counted there, so the reply has no calls, whose results would stand between.
+    /// The request of the conversation's newest reply, if the next turn may reserve by it.
     fn counted(&self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome) -> Option<CountedRequest> {
         let ModelOutcome::Replied(reply) = outcome else { return None };
         self.spec.limits.turn_cost_microusd?;
         // Former code leaves messages out without a fact.
-        if self.spec.estimates == 0 || !reply.tool_calls.is_empty() {
+        if self.spec.estimates == 0 {
             return None;
         }
         // An agent that the user talks to has a conversation of its own.

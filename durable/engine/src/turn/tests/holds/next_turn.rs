@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{at_truthful, golden, holds};
 use crate::testing::*;
 use wire::model::{Message, ReplyFinish};
-use wire::protocol::{CountedRequest, FinishReason};
+use wire::protocol::{BrowserContext, CountedRequest, FinishReason};
 
 /// A turn that holds money, after a turn whose last request was counted.
 pub(crate) fn after() -> Case {
@@ -41,6 +41,14 @@ fn a_turn_begins_with_what_the_turn_before_it_used() {
     let held = first_hold(&after);
     assert!(used <= held && held <= last.input_tokens + fixed + 200, "{used} {held} {last:?} {fixed}");
     assert!(held < 30_000, "a token a byte is more than 40 000: {held}");
+    // The prompt of the next turn may be longer.
+    let mut longer = at_truthful(vec![Reply::Text("Done.")], 1_000_000);
+    (longer.history, longer.last_request) = (after.history.clone(), after.last_request.clone());
+    let tab = BrowserContext { active_tab_title: Some("x".repeat(8_000)), ..BrowserContext::default() };
+    longer.setting.browser = Some(tab);
+    let longer = longer.run();
+    let used = longer.end().message.execution_tree.unwrap().model_calls[0].usage.unwrap().input_tokens;
+    assert!(used > last.input_tokens + 2_000 && used <= first_hold(&longer), "{used} {last:?}");
     // The count of another model says nothing.
     let mut other = at_truthful(vec![Reply::Text("Done.")], 1_000_000);
     other.history = before.end().history;
@@ -66,8 +74,9 @@ fn a_request_that_says_nothing_of_the_next_turn_is_not_kept() {
     assert_eq!(kept(uncounted), None);
     let of_former_code = |case: Case| Case { estimates: 0, ..case };
     assert_eq!(kept(of_former_code), None, "it prunes without a fact");
-    // Results that no provider has counted stand behind the last reply, and a note of the service.
+    // A note of the service stands behind the results of the last calls.
     assert_eq!(kept(|case| case.limits(|limits| limits.llm_calls = 1)), None, "a limit ended it");
+    assert_eq!(kept(|case| case.limits(|limits| limits.iterations = 1)), None, "another one did");
     let paused = at_truthful(vec![Reply::Ended("One", ReplyFinish::Pause)], 1_000_000);
     let paused = paused.limits(|limits| limits.llm_calls = 1).run();
     let end = paused.end().message;
