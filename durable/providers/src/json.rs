@@ -1,6 +1,7 @@
 //! Lenient JSON types for the codecs. They borrow from the bytes of the read, and keep unknown members raw.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
 use serde::Deserialize;
@@ -119,22 +120,63 @@ impl<T> Default for Few<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !is_lenient() {
+            return Ok(Few(Option::<Vec<T>>::deserialize(deserializer)?.unwrap_or_default()));
+        }
         let raw = <&RawValue>::deserialize(deserializer)?;
-        let list = match raw.get().starts_with('[') {
-            true => wire::json::from_str(raw.get()).unwrap_or_default(),
-            false => vec![raw],
+        let list = match raw.get() {
+            "null" => Vec::new(),
+            list if list.starts_with('[') => wire::json::from_str(list).unwrap_or_default(),
+            _ => vec![raw],
         };
         Ok(Few(list.into_iter().filter_map(|raw: &RawValue| wire::json::from_str(raw.get()).ok()).collect()))
     }
 }
 
-/// A member of a foreign object. A value of another type counts as absent, because no optional member may end a reply.
+thread_local! {
+    /// Whether a member of another type counts as absent.
+    static IS_LENIENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Reads a part of a provider's reply. Nearly all have the types of their documents, and one pass reads them. Where that
+/// fails, a second pass takes each optional member of another type as absent, because none of them may end a reply.
+pub fn read<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
+    wire::json::from_str(json).or_else(|_| {
+        IS_LENIENT.set(true);
+        let read = wire::json::from_str(json);
+        IS_LENIENT.set(false);
+        read
+    })
+}
+
+/// Whether [`read`] makes its second pass.
+pub fn is_lenient() -> bool {
+    IS_LENIENT.get()
+}
+
+/// A member of a foreign object, as [`read`] takes it.
 pub fn lenient<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de> + Default,
 {
+    if !is_lenient() {
+        return T::deserialize(deserializer);
+    }
     let raw = <&RawValue>::deserialize(deserializer)?;
+    Ok(wire::json::from_str(raw.get()).unwrap_or_default())
+}
+
+/// The next value of a map, in the same way.
+pub fn next_lenient<'de, M, T>(map: &mut M) -> Result<T, M::Error>
+where
+    M: MapAccess<'de>,
+    T: Deserialize<'de> + Default,
+{
+    if !is_lenient() {
+        return map.next_value();
+    }
+    let raw = map.next_value::<&'de RawValue>()?;
     Ok(wire::json::from_str(raw.get()).unwrap_or_default())
 }
 
@@ -144,6 +186,9 @@ pub struct Count(pub Option<u64>);
 
 impl<'de> Deserialize<'de> for Count {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !is_lenient() {
+            return Option::deserialize(deserializer).map(Count);
+        }
         let raw = <&RawValue>::deserialize(deserializer)?;
         let number = raw.get().trim_matches('"').trim();
         Ok(Count(number.strip_suffix(".0").unwrap_or(number).parse().ok()))
@@ -170,11 +215,7 @@ macro_rules! object {
                         let mut value = $type::default();
                         while let Some(name) = map.next_key::<$crate::json::Text<'de>>()? {
                             match name.as_str() {
-                                // A member of another type counts as absent.
-                                $($name => {
-                                    let raw = map.next_value::<&'de serde_json::value::RawValue>()?;
-                                    value.$field = wire::json::from_str(raw.get()).unwrap_or_default();
-                                })*
+                                $($name => value.$field = $crate::json::next_lenient(&mut map)?,)*
                                 $($dropped => {
                                     map.next_value::<serde::de::IgnoredAny>()?;
                                 })*

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
+use crate::json::read;
 use crate::usage;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
@@ -82,7 +83,7 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(Stream::GoesOn);
         }
-        let event = match wire::json::from_str::<Event<'_>>(data) {
+        let event = match read::<Event<'_>>(data) {
             Ok(event) => event,
             Err(_) if self.finish.is_some() && sse.event != "error" => return Ok(Stream::GoesOn),
             Err(_) => return Err(protocol("The model provider sent an event that cannot be read.")),
@@ -169,7 +170,7 @@ impl Reply {
     }
 
     fn count(&mut self, usage: Option<&RawValue>) {
-        let counts: Option<UsageCounts> = usage.and_then(|usage| wire::json::from_str(usage.get()).ok());
+        let counts: Option<UsageCounts> = usage.and_then(|usage| read(usage.get()).ok());
         let Some((new, raw)) = counts.zip(usage) else { return };
         self.unknown_members = self.unknown_members.max(usage::unknown_members(WIRE, raw, KNOWN_USAGE));
         let known = self.usage;

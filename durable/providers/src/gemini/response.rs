@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json::error_of;
+use crate::json::{error_of, read};
 use crate::usage;
 use wire::model::{ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, Usage};
 use wire::sse::SseEvent;
@@ -82,7 +82,7 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
-        let event = match wire::json::from_str::<Event<'_>>(data) {
+        let event = match read::<Event<'_>>(data) {
             Ok(event) => event,
             Err(_) if self.finish.is_some() => return Ok(()),
             Err(_) => return Err(protocol("The model provider sent an event that cannot be read.")),
@@ -132,7 +132,7 @@ impl Reply {
     }
 
     fn count(&mut self, usage: Option<&RawValue>) {
-        let counts: Option<UsageCounts> = usage.and_then(|usage| wire::json::from_str(usage.get()).ok());
+        let counts: Option<UsageCounts> = usage.and_then(|usage| read(usage.get()).ok());
         let Some((new, raw)) = counts.zip(usage) else { return };
         self.unknown_members = self.unknown_members.max(usage::unknown_members(WIRE, raw, KNOWN_USAGE));
         let known = self.usage;

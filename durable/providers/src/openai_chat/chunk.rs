@@ -1,13 +1,14 @@
 //! A chunk of the stream. It borrows from the bytes of its read. It keeps unknown members of the message as raw JSON
 //! and skips all other unknown members.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Few, Loose, Text, Unknown, lenient, object, text_of};
+use crate::json::{Count, Few, Loose, Text, Unknown, is_lenient, lenient, object, text_of};
 
 #[derive(Debug, Deserialize)]
 pub struct Chunk<'a> {
@@ -41,8 +42,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
             }
             fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
                 let mut first = None;
-                while let Some(raw) = list.next_element::<&'de RawValue>()? {
-                    let choice: Option<Box<Choice<'de>>> = wire::json::from_str(raw.get()).ok();
+                while let Some(choice) = next_choice(&mut list)? {
                     let choice = choice.filter(|choice| choice.index.0.unwrap_or(0) == 0);
                     first = first.or(choice);
                 }
@@ -52,6 +52,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for FirstChoice<'a> {
         // `any`, because the value may be null.
         deserializer.deserialize_any(ListVisitor)
     }
+}
+
+/// The next element of a list; none within where it is no choice.
+fn next_choice<'de, S: SeqAccess<'de>>(list: &mut S) -> Result<Option<Option<Box<Choice<'de>>>>, S::Error> {
+    if !is_lenient() {
+        return Ok(list.next_element()?.map(Some));
+    }
+    let raw = list.next_element::<&'de RawValue>()?;
+    Ok(raw.map(|raw| wire::json::from_str(raw.get()).ok()))
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,6 +90,29 @@ pub enum Content<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = Content<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of parts")
+            }
+            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(Cow::Borrowed(text))))
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Content::Text(Text(Cow::Owned(text.into()))))
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+                let mut parts = Vec::new();
+                while let Some(part) = list.next_element()? {
+                    parts.push(part);
+                }
+                Ok(Content::Parts(parts))
+            }
+        }
+        if !is_lenient() {
+            return deserializer.deserialize_any(ContentVisitor);
+        }
         let raw = <&'de RawValue>::deserialize(deserializer)?;
         match raw.get().bytes().next() {
             Some(b'[') => wire::json::from_str(raw.get()).map(Content::Parts).map_err(Error::custom),

@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::codec::{MAX_REPLY_BYTES, Reading, cut};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json::{Count, Text, error_of, text_of};
+use crate::json::{Count, Text, error_of, read, text_of};
 use crate::members::Members;
 use crate::usage;
 use wire::model::{
@@ -79,7 +79,7 @@ impl Reading for Reply {
         if event.event == "error" {
             return Err(complaint(data));
         }
-        match wire::json::from_str::<Chunk<'_>>(data) {
+        match read::<Chunk<'_>>(data) {
             Ok(chunk) => self.take_chunk(chunk, events)?,
             Err(_) if self.has_ended() => {}
             Err(_) => return Err(protocol("The model provider sent a chunk that cannot be read.")),
@@ -206,7 +206,7 @@ impl Reply {
     /// Adds the known parts of a content: text, and thinking that a member of the delta has not already brought.
     fn take_parts(&mut self, parts: &[&RawValue], told: bool, events: &mut Vec<ModelEvent>) {
         for raw in parts {
-            let Ok(part) = wire::json::from_str::<Part<'_>>(raw.get()) else {
+            let Ok(part) = read::<Part<'_>>(raw.get()) else {
                 // A text without an object around it.
                 if let Some(text) = text_of(raw).filter(|_| raw.get().starts_with('"')) {
                     self.take_text(Text(text), events);
@@ -221,7 +221,8 @@ impl Reply {
                         events.push(ModelEvent::Reasoning(thought));
                     }
                 }),
-                _ => self.take_text(Text(part.text.0.unwrap_or_default()), events),
+                "" | "text" | "output_text" => self.take_text(Text(part.text.0.unwrap_or_default()), events),
+                _ => {}
             }
         }
     }
@@ -290,7 +291,7 @@ fn thought(thinking: &Content<'_>) -> String {
     match thinking {
         Content::Text(text) => text.as_str().to_owned(),
         Content::Parts(parts) => {
-            let parts = parts.iter().filter_map(|raw| wire::json::from_str::<Part<'_>>(raw.get()).ok());
+            let parts = parts.iter().filter_map(|raw| read::<Part<'_>>(raw.get()).ok());
             parts.filter_map(|part| part.text.0).collect()
         }
     }
@@ -325,7 +326,7 @@ pub fn complaint(json: &str) -> ModelError {
 }
 
 fn read_usage(wire: &str, raw: &RawValue, service_tier: ServiceTier) -> Option<Usage> {
-    let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
+    let counts: UsageCounts = read(raw.get()).ok()?;
     let details = counts.prompt_tokens_details.unwrap_or_default();
     Some(Usage {
         input_tokens: counts.prompt_tokens.0?,

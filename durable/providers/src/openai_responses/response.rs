@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::codec::{MAX_REPLY_BYTES, Reading};
 use crate::failure::{Complaint, protocol, too_large};
-use crate::json::{Few, error_of};
+use crate::json::{Few, error_of, read};
 use crate::usage;
 use wire::model::{
     ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, ServiceTier, Usage,
@@ -83,8 +83,8 @@ impl Reply {
         if data.is_empty() || data == "[DONE]" {
             return Ok(None);
         }
-        let event: Event<'a> = wire::json::from_str(data)
-            .map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
+        let event: Event<'a> =
+            read(data).map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
         // OpenRouter names the type only in the data. The codec reads both the data and the event's name.
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
@@ -177,7 +177,7 @@ impl Reply {
         events: &mut Vec<ModelEvent>,
     ) -> Result<(), ModelError> {
         let Some(raw) = raw else { return Ok(()) };
-        let Ok(wire) = wire::json::from_str::<WireItem<'_>>(raw.get()) else { return Ok(()) };
+        let Ok(wire) = read::<WireItem<'_>>(raw.get()) else { return Ok(()) };
         // An item without an index is known by its id.
         let index = match (index, wire.id.as_str()) {
             (None, "") => Some(self.items.next()),
@@ -217,7 +217,7 @@ impl Reply {
         events: &mut Vec<ModelEvent>,
     ) -> Result<(ReplyFinish, Response<'a>), ModelError> {
         let response: Response<'a> =
-            response.and_then(|response| wire::json::from_str(response.get()).ok()).unwrap_or_default();
+            response.and_then(|response| read(response.get()).ok()).unwrap_or_default();
         if let Some(error) = error_of(response.error) {
             return Err(complaint(error.get()));
         }
@@ -273,7 +273,7 @@ fn complaint(json: &str) -> ModelError {
 }
 
 fn read_usage(raw: &RawValue, service_tier: ServiceTier) -> Option<Usage> {
-    let counts: UsageCounts = wire::json::from_str(raw.get()).ok()?;
+    let counts: UsageCounts = read(raw.get()).ok()?;
     let details = counts.input_tokens_details.unwrap_or_default();
     Some(Usage {
         input_tokens: counts.input_tokens.0?,

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use crate::codec::Reading;
 use crate::failure::protocol;
+use crate::json::read;
 use crate::openai_chat::response::{Reply, complaint};
 use wire::model::{ModelChoice, ModelError, ModelEvent};
 use wire::sse::SseEvent;
@@ -35,7 +36,7 @@ impl Reading for AiReply {
         if event.event == "error" {
             return Err(complaint(data));
         }
-        match wire::json::from_str::<AiChunk<'_>>(data) {
+        match read::<AiChunk<'_>>(data) {
             Ok(chunk) => chunk.told(&mut self.0, events)?,
             Err(_) if self.0.has_ended() => {}
             Err(_) => return Err(protocol("The model provider sent a chunk that cannot be read.")),
