@@ -84,6 +84,36 @@ async fn over_the_wire_of_the_ai_sdk() {
 }
 
 #[tokio::test]
+async fn a_name_that_our_prefix_makes_too_long_comes_back_whole() {
+    let name = "A".repeat(64);
+    let ours = format!("ui_{}_d53eda7a", "_a".repeat(26));
+    let said = "Send it";
+    let function = json!({ "type": "function", "name": name, "parameters": zod() });
+    let nested = json!({ "type": "function", "function": { "name": name, "parameters": zod() } });
+    let map = json!({ (&name): { "parameters": zod() } });
+    for (path, member, tools) in [
+        ("/v1/chat/completions", "name", json!([nested])),
+        ("/v1/responses", "name", json!([function])),
+        ("/api/ai-sdk/chat", "toolName", map),
+    ] {
+        let case = called(&ours).await;
+        let content = case.said(said, "");
+        let message = json!({ "role": "user", "content": content });
+        let parts = json!([{ "type": "text", "text": content }]);
+        let body = match path {
+            "/v1/chat/completions" => json!({ "tools": tools, "messages": [message] }),
+            "/v1/responses" => json!({ "tools": tools, "input": [message] }),
+            _ => {
+                json!({ "id": "c", "tools": tools, "messages": [{ "id": "m", "role": "user", "parts": parts }] })
+            }
+        };
+        let answer = case.client.post(path, &body).await.expect(200).await.text().await;
+        assert!(answer.contains(&format!(r#""{member}":"{name}""#)), "{answer}");
+        was_told(&case, &ours).await;
+    }
+}
+
+#[tokio::test]
 async fn a_map_without_tools_is_a_message_without_tools() {
     let case = Case::new().await;
     case.script("", [text("Hello.")]).await;

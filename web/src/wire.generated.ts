@@ -146,7 +146,11 @@ export type BrowserContext = { active_tab_url?: string, active_tab_title?: strin
 /**
  * A tool that the client carries out. Its calls wait for the client's result. The toolbelt checks the declaration.
  */
-export type ClientTool = { name: string, description: string, 
+export type ClientTool = { name: string, 
+/**
+ * The client's own name for the tool, where `name` is a shortened form of it.
+ */
+client_name?: string | null, description: string, 
 /**
  * A JSON Schema of any draft, or of OpenAPI 3.0. It is of type object, and so is one without a type, null or none.
  */
@@ -203,6 +207,10 @@ limits?: TurnLimits | null,
  * A message of the turn beside which this turn stands. The conversation goes on from the turn before that one.
  */
 replaces_message_id?: string | null, 
+/**
+ * The client's own names for those of its tools whose names are shortened here, by the shortened name.
+ */
+client_names?: { [key in string]: string }, 
 /**
  * `truncated`: the service has deleted the turn's events, and this event stands for all of them.
  */

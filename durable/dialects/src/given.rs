@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::names;
 use wire::protocol::ApiError;
 
 /// The most answers of a request, the newest ones. A turn has fewer calls in all.
@@ -94,12 +93,6 @@ pub fn bounded(content: String) -> Result<String, String> {
         true => Err(format!("a tool's output has at most {MAX_RESULT} bytes")),
         false => Ok(content),
     }
-}
-
-/// Our name for a client's tool.
-pub fn named(name: &str) -> Result<String, &'static str> {
-    let ours = Some(name).filter(|name| !name.is_empty()).and_then(names::ours);
-    ours.ok_or("a name has letters, digits and signs of ASCII")
 }
 
 /// A member; null where there is none.

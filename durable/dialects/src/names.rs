@@ -1,14 +1,53 @@
 //! The names of a client's tools. Ours begin with `ui_` and have small letters, digits and `_`. The client's may have
 //! capitals and signs, so each name becomes one of ours, from which it can be read back: `getWeather` is
-//! `ui_get_weather`, `get_weather` is `ui_get__weather`, `get-x` is `ui_get_2dx`.
+//! `ui_get_weather`, `get_weather` is `ui_get__weather`, `get-x` is `ui_get_2dx`. Where ours would be too long for
+//! providers, its end is a digest of the client's, which the turn keeps beside it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-const PREFIX: &str = "ui_";
+use sha2::{Digest, Sha256};
 
-/// Our name for a client's tool; none where it has a sign that is not of ASCII.
-pub fn ours(name: &str) -> Option<String> {
+const PREFIX: &str = "ui_";
+/// The longest name, in characters of ASCII, of either kind: providers take `^[a-zA-Z0-9_-]{1,64}$`.
+const MAX_NAME: usize = 64;
+/// The characters of a digest.
+const DIGEST: usize = 8;
+
+/// Our name for a client's tool, and whether it is a shortened one. The error says what is wrong with the client's.
+pub fn named(name: &str) -> Result<(String, bool), &'static str> {
+    let whole = Some(name).filter(|name| !name.is_empty()).and_then(ours);
+    let mut ours = whole.ok_or("a name has letters, digits and signs of ASCII")?;
+    if name.len() > MAX_NAME {
+        return Err("a name has 64 characters at most");
+    }
+    let is_long = ours.len() > MAX_NAME;
+    if is_long {
+        ours.truncate(MAX_NAME - DIGEST - 1);
+        ours.push('_');
+        ours.extend(Sha256::digest(name).iter().take(DIGEST / 2).map(|byte| format!("{byte:02x}")));
+    }
+    Ok((ours, is_long))
+}
+
+/// The client's names of one turn, by those of ours that are shortened.
+#[derive(Default)]
+pub struct ClientNames(BTreeMap<String, String>);
+
+impl ClientNames {
+    /// Those of the event `session`.
+    pub fn new(names: &BTreeMap<String, String>) -> Self {
+        ClientNames(names.clone())
+    }
+
+    /// The client's name for a tool. A name that is none of a client's stays as it is.
+    pub fn theirs<'a>(&'a self, name: &'a str) -> Cow<'a, str> {
+        self.0.get(name).map_or_else(|| theirs(name), |own| Cow::Borrowed(own))
+    }
+}
+
+fn ours(name: &str) -> Option<String> {
     let mut ours = PREFIX.to_owned();
     for letter in name.chars() {
         match letter {
@@ -23,8 +62,7 @@ pub fn ours(name: &str) -> Option<String> {
     Some(ours)
 }
 
-/// The client's name for a tool. A name that is none of a client's stays as it is.
-pub fn theirs(name: &str) -> Cow<'_, str> {
+fn theirs(name: &str) -> Cow<'_, str> {
     let read = name.strip_prefix(PREFIX).filter(|rest| !rest.is_empty()).and_then(read_back);
     read.map_or(Cow::Borrowed(name), Cow::Owned)
 }
@@ -71,9 +109,32 @@ mod tests {
         }
         let printed: String = (' '..='~').collect();
         assert_eq!(theirs(&ours(&printed).unwrap()), printed);
+        for name in ["get_weather", "GET"] {
+            assert_eq!(named(name).ok(), Some((ours(name).unwrap(), false)));
+        }
         for strange in ["wetter\u{fc}", "\n", "\u{7f}"] {
             assert_eq!(ours(strange), None, "{strange:?}");
         }
+    }
+
+    // Issue 44
+    #[test]
+    fn a_name_that_becomes_too_long_is_shortened_by_a_digest() {
+        let (longest, longer) = ("a".repeat(61), "a".repeat(62));
+        assert_eq!(named(&longest), Ok((format!("ui_{longest}"), false)));
+        let (short, is_long) = named(&longer).unwrap();
+        assert_eq!((short.len(), is_long), (64, true));
+        assert_eq!(short, named(&longer).unwrap().0, "the same in each turn");
+        assert_ne!(short, named(&format!("{longest}b")).unwrap().0);
+        let names = ClientNames::new(&BTreeMap::from([(short.clone(), longer.clone())]));
+        assert_eq!(names.theirs(&short), longer);
+        assert_eq!(names.theirs("ui_get_weather"), "getWeather");
+        assert_eq!(names.theirs("calculate"), "calculate");
+        for most in ["A".repeat(64), "-".repeat(64)] {
+            assert_eq!(named(&most).map(|(short, is_long)| (short.len(), is_long)), Ok((64, true)));
+            assert_eq!(named(&format!("{most}x")), Err("a name has 64 characters at most"));
+        }
+        assert!(named("").is_err());
     }
 
     // Issue 22

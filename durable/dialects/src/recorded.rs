@@ -148,6 +148,7 @@ fn with_client_tool(replies: &[(&'static str, Vec<Reply>)]) -> Case {
     let mut case = Case::new(script(replies));
     case.client_tools = vec![ClientTool {
         name: "ui_get_weather".to_owned(),
+        client_name: None,
         description: "Tells the weather.".to_owned(),
         input_schema: json!({"type": "object"}).as_object().unwrap().clone(),
     }];

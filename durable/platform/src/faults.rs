@@ -250,6 +250,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         idempotent,
         mcp_server: None,
         mcp_tool: None,
+        client_name: None,
         timeout_ms: Some(10_000),
         runs_at: RunsAt::Service,
         ask: false,

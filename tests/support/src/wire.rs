@@ -57,7 +57,7 @@ const SHAPES: &[Shape] = &[
     Shape("session",
         &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("provider", Text), ("model", Text),
           ("limits", Object)],
-        &[("replaces_message_id", Text)]),
+        &[("replaces_message_id", Text), ("client_names", Object)]),
     Shape("session truncated",
         &[("thread_id", Text), ("user_message_id", Text), ("assistant_message_id", Text), ("resumed", OneOf(&["truncated"])), ("messages", List)], &[]),
     Shape("agent_state",

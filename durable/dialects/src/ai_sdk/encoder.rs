@@ -13,6 +13,7 @@ use self::calls::Call;
 use self::voice::Voice;
 use super::frame::{self, Begun, SwarmStep, json, member};
 use crate::by_id::ById;
+use crate::names::ClientNames;
 use crate::template::Hole::{Json, Number, Text};
 use crate::template::{fill, filled, separate};
 use crate::{Encode, Header, is_root, raised};
@@ -22,6 +23,7 @@ use wire::protocol::{
 };
 
 /// A turn that is being written.
+#[derive(Default)]
 pub struct Encoder {
     voice: Voice,
     in_step: bool,
@@ -37,6 +39,7 @@ pub struct Encoder {
     held: Vec<String>,
     /// The calls and questions that wait for the client.
     asked: Vec<String>,
+    names: ClientNames,
     limits: Option<TurnLimits>,
     plan: Option<Box<Plan>>,
     swarm: Vec<SwarmStep>,
@@ -50,22 +53,7 @@ impl Encoder {
     /// The turn, for a client that has read it up to `known`: those events change the state and write nothing.
     /// Those up to `past` are a replay: a call of the client that ended in it does not run again.
     pub fn new(known: Seq, past: Seq) -> Self {
-        Encoder {
-            voice: Voice::new(known),
-            in_step: false,
-            has_answers: false,
-            open: Vec::new(),
-            calls: ById::default(),
-            past,
-            held: Vec::new(),
-            asked: Vec::new(),
-            limits: None,
-            plan: None,
-            swarm: Vec::new(),
-            stop: None,
-            usage: None,
-            over: false,
-        }
+        Encoder { voice: Voice::new(known), past, ..Encoder::default() }
     }
 }
 
@@ -85,7 +73,16 @@ impl Encode for Encoder {
         }
         self.voice.seq = numbered.seq;
         match &numbered.event {
-            Event::Session { thread_id, user_message_id, assistant_message_id, limits, messages, .. } => {
+            Event::Session {
+                thread_id,
+                user_message_id,
+                assistant_message_id,
+                limits,
+                messages,
+                client_names,
+                ..
+            } => {
+                self.names = ClientNames::new(client_names);
                 self.voice.begun = Begun {
                     thread_id: thread_id.clone(),
                     turn_id: numbered.turn_id.clone(),

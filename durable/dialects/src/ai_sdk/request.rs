@@ -8,10 +8,9 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::parts::{answers, content};
-use crate::given::{
-    DEFAULT_MODEL, Earlier, MAX_IMPORTED, Part, Words, history, named, text, too_long, unanswered,
-};
+use crate::given::{DEFAULT_MODEL, Earlier, MAX_IMPORTED, Part, Words, history, text, too_long, unanswered};
 use crate::instructions::Instructions;
+use crate::names::named;
 use crate::pieces::{Back, Members, Newest, Piece, REQUIRED, not_json, within};
 use crate::template::Hole::{Json, Text};
 use crate::template::fill;
@@ -193,7 +192,10 @@ impl Body<'_> {
         let read: Result<ChatRequest, ApiError> = read_body(&options);
         let mut request = read.map_err(|error| error.renamed("client_tools", "tools"))?;
         for (at, tool) in request.client_tools.iter_mut().flatten().enumerate() {
-            tool.name = named(&tool.name).map_err(|why| ApiError::field(format!("tools[{at}].name"), why))?;
+            let named = named(&tool.name).map_err(|why| ApiError::field(format!("tools[{at}].name"), why));
+            let (ours, is_shortened) = named?;
+            let theirs = std::mem::replace(&mut tool.name, ours);
+            tool.client_name = is_shortened.then_some(theirs);
         }
         request.content = content;
         // The client closes its connection where a person wants to stop, or has gone on.

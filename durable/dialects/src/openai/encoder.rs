@@ -14,7 +14,8 @@ use crate::by_id::ById;
 use super::responses::Responses;
 use crate::given::DEFAULT_MODEL;
 use crate::ids;
-use crate::{Encode, Header, RAISE_LIMIT, is_root, names, raised};
+use crate::names::ClientNames;
+use crate::{Encode, Header, RAISE_LIMIT, is_root, raised};
 use wire::model::Usage;
 use wire::protocol::{
     AgentState, Awaited, CallStatus, ChunkKind, Event, FinishReason, Numbered, OpenAi, OpenAiApi, Role, Seq,
@@ -113,6 +114,7 @@ const NO_PLACE: Failure =
 pub struct Encoder {
     turn: Turn,
     form: Box<dyn Form>,
+    names: ClientNames,
     /// The arguments of the root's calls that have not ended.
     running: ById<Value>,
     /// The answer is written. The reader leaves by itself where the turn waits; a reader that was dropped instead would
@@ -139,6 +141,7 @@ impl Encoder {
         Encoder {
             turn,
             form,
+            names: ClientNames::default(),
             running: ById::default(),
             is_written: false,
             over: false,
@@ -192,7 +195,7 @@ impl Encoder {
     }
 
     fn asks(&mut self, id: &str, name: &str, args: Value, by_client: bool) {
-        let name = names::theirs(name).into_owned();
+        let name = self.names.theirs(name).into_owned();
         self.turn.asked.push(Asked { id: id.to_owned(), name, args, by_client });
     }
 
@@ -225,7 +228,16 @@ impl Encode for Encoder {
         self.turn.seq = numbered.seq;
         let is_heard = self.turn.is_heard();
         match &numbered.event {
-            Event::Session { thread_id, assistant_message_id, provider, model, messages, .. } => {
+            Event::Session {
+                thread_id,
+                assistant_message_id,
+                provider,
+                model,
+                messages,
+                client_names,
+                ..
+            } => {
+                self.names = ClientNames::new(client_names);
                 let at = Uuid::try_parse(assistant_message_id).ok().and_then(|id| id.get_timestamp());
                 self.turn.created = at.map_or(0, |at| at.to_unix().0);
                 self.turn.first = numbered.seq;
@@ -276,7 +288,7 @@ impl Encode for Encoder {
                 if *awaits == Some(Awaited::Client) {
                     self.asks(tool_call_id, name, args, true);
                 // A call of the client that waits for nothing was refused, and the client hears nothing of it.
-                } else if is_root(place) && names::theirs(name) == *name {
+                } else if is_root(place) && self.names.theirs(name) == *name {
                     if is_heard {
                         self.form.call_starts(&self.turn, (tool_call_id, name, &args), out);
                     }
@@ -286,7 +298,7 @@ impl Encode for Encoder {
             Event::ToolCallUpdate { tool_call_id, name, result, is_error, place, .. } => {
                 self.answered(tool_call_id);
                 let args = self.running.remove(tool_call_id).unwrap_or_default();
-                let is_told = is_heard && is_root(place) && names::theirs(name) == *name;
+                let is_told = is_heard && is_root(place) && self.names.theirs(name) == *name;
                 let result = (result.as_deref().unwrap_or_default(), *is_error);
                 if is_told {
                     self.form.call_ends(&self.turn, (tool_call_id, name, &args), result, out);

@@ -4,9 +4,10 @@
 use serde_json::{Map, Value, json};
 
 use super::messages::{Kind, answer, content, is_system, kind, said, text_of};
-use crate::given::{DEFAULT_MODEL, Earlier, MAX_ANSWERS, Part, at, history, named, too_long};
+use crate::given::{DEFAULT_MODEL, Earlier, MAX_ANSWERS, Part, at, history, too_long};
 use crate::ids::Place;
 use crate::instructions::Instructions;
+use crate::names::named;
 use crate::pieces::{Back, MAX_PIECE, Members, Newest, Piece, too_much};
 use wire::pace::Pace;
 use wire::protocol::{
@@ -167,8 +168,10 @@ impl Body<'_> {
                 None | Some(Value::Null) => Map::from_iter([("type".to_owned(), json!("object"))]),
                 Some(_) => return Err(refused("parameters", "expected a schema")),
             };
+            let (ours, is_shortened) = named(name).map_err(|why| refused("name", why))?;
             read.push(ClientTool {
-                name: named(name).map_err(|why| refused("name", why))?,
+                name: ours,
+                client_name: is_shortened.then(|| name.to_owned()),
                 description: description.unwrap_or(name).to_owned(),
                 input_schema,
             });

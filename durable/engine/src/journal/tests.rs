@@ -161,6 +161,7 @@ fn a_member_that_restricts_raises_the_least_reader() {
     ];
     let tool = [
         ("ask", 1),
+        ("client_name", 1),
         ("description", 1),
         ("exclusive_lock", 1),
         // It is the original of a schema, of which `input_schema` has all.

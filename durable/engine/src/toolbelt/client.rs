@@ -35,6 +35,9 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
             let rule = format!("a name is {PREFIX} and a-z, 0-9 or _, {MAX_NAME} characters at most");
             return refused(at("name"), rule);
         }
+        if tool.client_name.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_NAME) {
+            return refused(at("client_name"), format!("it must have 1 to {MAX_NAME} bytes"));
+        }
         if tools.iter().take(index).any(|other| other.name == tool.name) {
             return refused(at("name"), "another tool has this name".to_owned());
         }
@@ -74,6 +77,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         idempotent: false,
         mcp_server: None,
         mcp_tool: None,
+        client_name: tool.client_name.clone(),
         // The limit on waiting for a client bounds the call.
         timeout_ms: None,
         runs_at: RunsAt::Client,
@@ -93,7 +97,12 @@ mod tests {
 
     fn tool(name: &str, schema: Value) -> ClientTool {
         let Value::Object(input_schema) = schema else { unreachable!() };
-        ClientTool { name: name.to_owned(), description: "Pastes.".to_owned(), input_schema }
+        ClientTool {
+            name: name.to_owned(),
+            client_name: None,
+            description: "Pastes.".to_owned(),
+            input_schema,
+        }
     }
 
     fn values(count: usize) -> Value {
@@ -113,7 +122,13 @@ mod tests {
         for taken in [many(128), long(64), with(values(1_000)), with(hungry(40))] {
             assert_eq!(check(&taken).err(), None);
         }
+        let named = |length: usize| {
+            vec![ClientTool { client_name: Some("x".repeat(length)), ..tool("ui_paste", any()) }]
+        };
+        assert_eq!(check(&named(64)).err(), None);
         for (refused, member, detail) in [
+            (named(65), "client_tools[0].client_name", "1 to 64 bytes"),
+            (named(0), "client_tools[0].client_name", "1 to 64 bytes"),
             (many(129), "client_tools", "there may be 128 tools at most"),
             (long(65), "client_tools[0].name", "64 characters at most"),
             (with(values(1_001)), "client_tools[0].input_schema", "more than 1000 enum values"),

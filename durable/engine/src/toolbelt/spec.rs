@@ -86,6 +86,9 @@ pub struct ToolSpec {
     /// That server's own name for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp_tool: Option<String>,
+    /// The client's own name for its tool, where `name` is a shortened form of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_name: Option<String>,
     /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
     pub timeout_ms: Option<u64>,
     /// The side that carries a call out.
@@ -196,6 +199,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
         idempotent: true,
         mcp_server: None,
         mcp_tool: None,
+        client_name: None,
         timeout_ms: Some(30_000),
         runs_at: RunsAt::Service,
         ask: false,

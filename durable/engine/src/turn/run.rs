@@ -21,7 +21,7 @@ use crate::ports::{LogError, Ports};
 use crate::record::Record;
 use crate::record::keys::{Digest, LevelPath, WireIds};
 use crate::record::replay::Replay;
-use crate::toolbelt::OutputSchema;
+use crate::toolbelt::{OutputSchema, ToolSpec};
 use wire::model::Message;
 use wire::protocol::{Awaited, Event, HookPoint, Place};
 
@@ -67,6 +67,11 @@ pub struct Turn {
     pub(super) gathered: Gathered,
 }
 
+/// The names of a client's tools that are shortened, with the client's own.
+fn client_names(tools: &[ToolSpec]) -> BTreeMap<String, String> {
+    tools.iter().filter_map(|tool| Some((tool.name.clone(), tool.client_name.clone()?))).collect()
+}
+
 /// The way in which a run of a turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ran {
@@ -92,6 +97,7 @@ impl Turn {
             model: spec.chain.first.choice.model.clone(),
             limits: Some(spec.limits.told()),
             replaces_message_id: spec.replaces_message_id.clone(),
+            client_names: client_names(&spec.tools),
             resumed: None,
             messages: Vec::new(),
         };

@@ -268,6 +268,7 @@ fn declare(
         idempotent: words.idempotent,
         mcp_server: Some(server.name.clone()),
         mcp_tool: None,
+        client_name: None,
         timeout_ms: Some(server.timeout_ms.saturating_mul(PATIENCE)),
         runs_at: RunsAt::Service,
         serves: None,

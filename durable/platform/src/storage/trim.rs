@@ -1,5 +1,7 @@
 //! Deletes old events. The messages of their turns stay, in the object and in D1.
 
+use std::collections::BTreeMap;
+
 use wire::protocol::{Event, Numbered, Role, Seq};
 
 use super::StoreError;
@@ -52,6 +54,7 @@ impl Store {
             model: String::new(),
             limits: None,
             replaces_message_id: None,
+            client_names: BTreeMap::new(),
             resumed: Some("truncated".to_owned()),
             messages,
         };

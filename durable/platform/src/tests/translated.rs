@@ -1,5 +1,7 @@
 //! Streams in a dialect behind a reader. Issue 22
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::translated::{CutOff, collected, translated};
 use dialects::Translation;
@@ -91,6 +93,7 @@ fn an_answer_in_json_is_collected_to_its_end() {
         model: "m".to_owned(),
         limits: None,
         replaces_message_id: None,
+        client_names: BTreeMap::new(),
         resumed: None,
         messages: Vec::new(),
     };

@@ -1,5 +1,7 @@
 //! The events of a thread's log, as clients read them over SSE.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 mod agent;
@@ -68,6 +70,9 @@ pub enum Event {
         /// A message of the turn beside which this turn stands. The conversation goes on from the turn before that one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         replaces_message_id: Option<String>,
+        /// The client's own names for those of its tools whose names are shortened here, by the shortened name.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        client_names: BTreeMap<String, String>,
         /// `truncated`: the service has deleted the turn's events, and this event stands for all of them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         resumed: Option<String>,

@@ -140,6 +140,10 @@ pub struct ChatRequest {
 pub struct ClientTool {
     #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = r"^ui_[a-z0-9_]+$")))]
     pub name: String,
+    /// The client's own name for the tool, where `name` is a shortened form of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
+    pub client_name: Option<String>,
     #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = r"\S")))]
     pub description: String,
     /// A JSON Schema of any draft, or of OpenAPI 3.0. It is of type object, and so is one without a type, null or none.

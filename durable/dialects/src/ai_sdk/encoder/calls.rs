@@ -7,7 +7,6 @@ use serde_json::{Error, Value};
 use super::Encoder;
 use crate::ai_sdk::frame::{self, json};
 use crate::ai_sdk::inside::Inside;
-use crate::names;
 use crate::template::Hole::{Json, Text};
 use crate::{RAISE_LIMIT, is_root};
 use wire::protocol::{Awaited, Decision, Place, Source, TurnLimits};
@@ -80,7 +79,7 @@ impl Encoder {
             let parent = parent.and_then(|parent| Some((parent, self.calls.get(parent)?)));
             let root = parent.map(|(parent, call)| call.root.clone().unwrap_or_else(|| parent.to_owned()));
             let call = Call {
-                name: names::theirs(name).into_owned(),
+                name: self.names.theirs(name).into_owned(),
                 place: place.clone(),
                 root,
                 input: args.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new())),

@@ -4,6 +4,7 @@ use crate::ai_sdk::frame::{self, Begun};
 use crate::template::Hole;
 use wire::protocol::Seq;
 
+#[derive(Default)]
 pub struct Voice {
     /// The client has the frames of all events up to this number.
     known: Seq,
@@ -15,7 +16,7 @@ pub struct Voice {
 
 impl Voice {
     pub fn new(known: Seq) -> Self {
-        Voice { known, seq: 0, begun: Begun::default(), has_begun: false }
+        Voice { known, ..Voice::default() }
     }
 
     /// Whether the client gets the present event.

@@ -1,5 +1,6 @@
 //! The frames of the recorded log.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
@@ -178,6 +179,18 @@ fn a_clients_tool_has_its_own_name_and_result() {
     assert_eq!((&weather["output"], &weather["providerExecuted"]), (&json!({"rain": true}), &Value::Null));
 }
 
+// Issue 44
+#[test]
+fn a_name_that_is_shortened_here_is_whole_at_the_client() {
+    let mut events = turn("client-tool");
+    for numbered in &mut events {
+        if let Event::Session { client_names, .. } = &mut numbered.event {
+            client_names.insert("ui_get_weather".to_owned(), "getTheWeather".to_owned());
+        }
+    }
+    assert_eq!(part(&whole(&events), "tool-getTheWeather")["output"], json!({"rain": true}));
+}
+
 // Issue 22
 #[test]
 fn a_question_about_the_budget_is_asked_like_a_tool() {
@@ -225,6 +238,7 @@ pub fn session(messages: Vec<StoredMessage>) -> Numbered {
         model: String::new(),
         limits: None,
         replaces_message_id: None,
+        client_names: BTreeMap::new(),
         resumed: None,
         messages,
     };

@@ -248,7 +248,10 @@ fn tools_of_any_name_are_taken() {
     let (request, ..) = turn(&with(json!([tool("getWeather"), tool("get-x")])));
     let names: Vec<_> = request.client_tools.into_iter().flatten().map(|tool| tool.name).collect();
     assert_eq!(names, ["ui_get_weather", "ui_get_2dx"]);
-    for name in ["", "\u{fc}"] {
+    let long = "A".repeat(64);
+    let taken = turn(&with(json!([tool(&long)]))).0.client_tools.unwrap().remove(0);
+    assert_eq!((taken.name.len(), taken.client_name), (64, Some(long.clone())));
+    for name in ["", "\u{fc}", &format!("{long}A")] {
         assert_eq!(field(&with(json!([tool("ok"), tool(name)]))).as_deref(), Some("tools[1].name"));
     }
 }

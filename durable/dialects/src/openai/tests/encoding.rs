@@ -367,6 +367,7 @@ fn a_turn_that_ended_long_ago_is_told_from_its_message() {
         model: String::new(),
         limits: None,
         replaces_message_id: None,
+        client_names: BTreeMap::new(),
         resumed: Some("truncated".to_owned()),
         messages: vec![stored],
     };

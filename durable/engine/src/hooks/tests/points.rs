@@ -132,8 +132,12 @@ fn every_call_passes() {
         vec![vec![("echo", json!({}))], calls],
     );
     let serde_json::Value::Object(input_schema) = json!({"type": "object"}) else { unreachable!() };
-    case.client_tools =
-        vec![ClientTool { name: "ui_paste".to_owned(), description: "Pastes.".to_owned(), input_schema }];
+    case.client_tools = vec![ClientTool {
+        name: "ui_paste".to_owned(),
+        client_name: None,
+        description: "Pastes.".to_owned(),
+        input_schema,
+    }];
     case.policy = ToolPolicy::of(ContextKind::Editor);
     case.offered_by = case.policy.clone();
     case.setting.agents = Some(AgentSetting::default());

@@ -13,12 +13,13 @@ use crate::turn::{Ran, Receipt, Turn};
 use wire::protocol::{Awaited, ClientTool, ContextKind, Decision, Event, FinishReason};
 
 /// A turn in the editor, whose client brings `ui_paste`.
-fn editor(script: Script) -> Case {
+pub fn editor(script: Script) -> Case {
     let mut case = Case::new(script);
     let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});
     let serde_json::Value::Object(input_schema) = schema else { unreachable!() };
     case.client_tools = vec![ClientTool {
         name: "ui_paste".to_owned(),
+        client_name: None,
         description: "Pastes text.".to_owned(),
         input_schema,
     }];

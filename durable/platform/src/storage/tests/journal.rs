@@ -53,6 +53,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         idempotent: true,
         mcp_server: Some("docs".to_owned()),
         mcp_tool: Some("search".to_owned()),
+        client_name: Some("Search".to_owned()),
         timeout_ms: Some(1),
         runs_at: RunsAt::Client,
         ask: true,

@@ -8,7 +8,7 @@ use super::{Event, Numbered, Place, Seq};
 crate::tagged!(Event by "type" {
     "session" => Session {
         thread_id, user_message_id, assistant_message_id, #[serde(default)] provider, #[serde(default)] model, limits,
-        replaces_message_id, resumed, #[serde(default)] messages,
+        replaces_message_id, #[serde(default)] client_names, resumed, #[serde(default)] messages,
     },
     "agent_state" => AgentState { state, context_type, details },
     "model_call_update" => ModelCallUpdate {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::scenario::{Scenario, estimated, former, parked, plain};
 use super::whole_price;
@@ -18,8 +18,8 @@ use crate::turn::Turn;
 use crate::turn::tests::summaries::{behind, gist};
 use wire::model::{Capabilities, ModelErrorKind, ReplyFinish, Usage};
 use wire::protocol::{
-    Awaited, BrowserContext, ClientInstructions, ClientTool, ContextKind, ExecutionMode, InstructionsOf,
-    ModeProfile, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
+    Awaited, BrowserContext, ClientInstructions, ExecutionMode, InstructionsOf, ModeProfile, Plan,
+    PlanReview, PlanStatus, PlanStep, StepStatus, TreeInstructions, Verdict,
 };
 
 /// All of them. A name is the name of a file.
@@ -63,6 +63,7 @@ pub const ALL: &[Scenario] = &[
     parked("parked-approval", approval),
     parked("parked-client", client),
     parked("parked-foreign", foreign),
+    parked("parked-client-name", client_name),
     parked("parked-form", crate::turn::tests::forms::golden),
     parked("parked-limit", limit),
     plain("stopped-budget", || {
@@ -362,34 +363,25 @@ fn limit() -> Case {
 
 /// The editor has been asked to paste.
 fn client() -> Case {
-    pasting(json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}))
+    let calls = vec![("ui_paste", json!({"text": "x"})), ("echo", json!({}))];
+    crate::turn::tests::parked::editor(script(&[("go", vec![Reply::Calls(calls), Reply::Text("Pasted.")])]))
 }
 
 /// The same with the schema of a library.
 fn foreign() -> Case {
-    let mut case = pasting(json!({
+    let mut case = client();
+    let schema = json!({
         "$schema": "http://json-schema.org/draft-04/schema#", "title": "Paste", "required": ["text"],
         "properties": {"text": {"type": "string", "nullable": true}},
-    }));
+    });
+    case.client_tools[0].input_schema = schema.as_object().unwrap().clone();
     case.setting.client_instructions = Some(ClientInstructions::new("Be kind."));
     case
 }
 
-fn pasting(schema: Value) -> Case {
-    let mut case = Case::new(script(&[(
-        "go",
-        vec![
-            Reply::Calls(vec![("ui_paste", json!({"text": "x"})), ("echo", json!({}))]),
-            Reply::Text("Pasted."),
-        ],
-    )]));
-    let Value::Object(input_schema) = schema else { unreachable!() };
-    case.client_tools = vec![ClientTool {
-        name: "ui_paste".to_owned(),
-        description: "Pastes text.".to_owned(),
-        input_schema,
-    }];
-    case.policy = ToolPolicy::of(ContextKind::Editor);
-    case.offered_by = case.policy.clone();
+/// The same with a name that would be too long for providers.
+fn client_name() -> Case {
+    let mut case = client();
+    case.client_tools[0].client_name = Some("paste-".repeat(10));
     case
 }
