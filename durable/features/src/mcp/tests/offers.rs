@@ -3,7 +3,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::*;
 use crate::mcp::offer::{MAX_TOOLS, Offers};
 use crate::mcp::{Offer, PREFIX, Servers};
-use engine::testing::{foreign_schemas, hungry};
+use engine::testing::hungry;
 use engine::toolbelt::{PermissionClass, Rule, ToolPolicy, ToolRules};
 
 fn raw(value: &Value) -> Box<RawValue> {
@@ -132,19 +132,6 @@ fn the_offers_of_a_server_are_bounded() {
 
     let some = Server { only: Some(["t1".to_owned()].into()), ..docs };
     assert_eq!(names(&offers(&some, &many)), ["mcp__docs__t1"]);
-}
-
-// Issue 44: the schemas of `tests/schemas`, as an MCP server lists them.
-#[test]
-fn the_schemas_of_libraries_are_offered() {
-    let docs = server("docs");
-    for row in foreign_schemas() {
-        let listed =
-            json!({"name": "t", "description": null, "inputSchema": row.schema, "annotations": null});
-        let offered = offers(&docs, &[listed]);
-        assert_eq!(offered.left_out, Vec::<String>::new(), "{row:?}");
-        row.check(&offered.offers[0].spec);
-    }
 }
 
 #[test]

@@ -3,6 +3,7 @@ use crate::mcp::{Listed, Servers};
 use crate::{Resources, Standard};
 use engine::offer::offered;
 use engine::ports::{ToolContext, ToolError};
+use engine::testing::foreign_schemas;
 use engine::toolbelt::{Reads, ToolPolicy, ToolSpec};
 use engine::versions::{Seen, Versions};
 
@@ -284,4 +285,27 @@ fn a_resource_is_taken_out_of_the_result_that_has_it() {
     // A server's own tool is no reader, whatever it calls itself.
     let posing = ToolSpec { mcp_tool: Some("read_resource".to_owned()), ..spec.clone() };
     assert_eq!(docs.tool(&posing).unwrap().spec().reads, None);
+}
+
+// Issue 44: each schema of `tests/schemas`, as a server lists it: offered, called, and the server gets the arguments whole.
+#[test]
+fn a_tool_of_any_library_is_called() {
+    for row in foreign_schemas() {
+        let schema = row.schema.clone();
+        let case = Case::new(move |asked| match asked.rpc() {
+            "tools/call" => Says::json(&asked.result(json!({"content": [{"type": "text", "text": "ok"}]}))),
+            _ => plain(asked).unwrap_or_else(|| {
+                let tool =
+                    json!({"name": "t", "description": null, "inputSchema": schema, "annotations": null});
+                Says::json(&asked.result(json!({"tools": [tool]})))
+            }),
+        });
+        let docs = servers(&case, &["docs"]);
+        let offered = listed(&docs);
+        assert_eq!(names(&offered), ["mcp__docs__t"], "{row:?}");
+        row.check(&offered.offers[0].spec);
+        let tool = docs.tool(&offered.offers[0].spec).unwrap();
+        assert_eq!(block_on(tool.run(&row.fits.to_string(), context(&case))), Ok(marked("ok")), "{row:?}");
+        assert_eq!(case.last("tools/call").body["params"]["arguments"], row.fits, "{row:?}");
+    }
 }
