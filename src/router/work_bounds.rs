@@ -13,7 +13,7 @@ use wire::protocol::{
     ApiError, Approval, ChatRequest, ContinueSession, DocumentChange, ErrorCode, MAX_JSON_VALUES, MAX_ROUNDS,
     NewCollection, NewHook, NewInstructions, NewKey, NewSession, NewShare, OpenAiApi, ProjectChange,
     QueueChange, QueuedChange, SentDump, SignIn, StartSignIn, TaskChange, ThreadChange, ToolResult,
-    WorkflowDefinition,
+    WrittenDefinition,
 };
 
 use super::{Method, TABLE};
@@ -72,7 +72,7 @@ const BOUNDS: &[(Method, &str, Bound)] = &[
     (Method::Post, "/api/collections", values!(NewCollection::parse)),
     (Method::Post, "/api/collections/{}/documents", Paced(|most, pace| document(most, pace).boxed_local())),
     (Method::Post, "/api/threads/{}/shares", values!(NewShare::parse)),
-    (Method::Put, "/api/workflows/{}", values!(WorkflowDefinition::parse)),
+    (Method::Put, "/api/workflows/{}", values!(WrittenDefinition::parse)),
     (Method::Post, "/api/workflows/{}/sessions", values!(NewSession::parse)),
     (Method::Post, CONTINUE, values!(ContinueSession::parse)),
 ];

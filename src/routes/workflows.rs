@@ -7,7 +7,7 @@ use features::workflows::{self, Workflows, WorkflowsError};
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, ContinueSession, ErrorCode, MAX_WORKFLOWS, NewSession, Owner, ThreadCommand, ThreadEnvelope,
-    WorkflowDefinition, WorkflowList, check_workflow_id,
+    WorkflowDetail, WorkflowList, WrittenDefinition, check_workflow_id,
 };
 
 use super::{audit, chat, object, sessions, threads, uploads};
@@ -61,7 +61,7 @@ pub async fn answer(
 /// `PUT /api/workflows/{id}`
 async fn put(call: &Call, owner: &Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     check_workflow_id(id).map_err(|why| ApiError::field("workflow", why))?;
-    let definition = WorkflowDefinition::parse(body)?;
+    let WrittenDefinition { definition, ignored } = WrittenDefinition::parse(body)?;
     let own = of(call, owner);
     let putting = async { workflows::put(&own, id, definition, call.now).await.map_err(unreachable) };
     let put = uploads::within(call, owner, body.len(), putting, Option::is_some).await?;
@@ -69,7 +69,8 @@ async fn put(call: &Call, owner: &Owner, id: &str, body: &[u8]) -> Result<Answer
         let detail = format!("there are {MAX_WORKFLOWS} workflows: delete some first");
         ApiError::new(ErrorCode::TooManyWorkflows, detail)
     };
-    Ok(Reply::json(200, &put.ok_or_else(full)?).into())
+    let detail = WorkflowDetail { ignored, ..put.ok_or_else(full)? };
+    Ok(Reply::json(200, &detail).into())
 }
 
 /// `POST /api/workflows/{id}/sessions`

@@ -1516,7 +1516,11 @@ export type WorkflowVerifier = {
 /**
  * The role whose models judge; absent: the models of the turn.
  */
-model?: string, threshold: Threshold, };
+model?: string, threshold: Threshold, 
+/**
+ * What else it must look at.
+ */
+instructions?: string, };
 
 /**
  * The address that hears of the end of a session.
@@ -1590,7 +1594,12 @@ max: number, };
 /**
  * A workflow with its definition.
  */
-export type WorkflowDetail = { definition: WorkflowDefinition, workflow_id: string, name: string, 
+export type WorkflowDetail = { definition: WorkflowDefinition, 
+/**
+ * The members of the written definition that have no effect, by their paths; at most 50. Only the answer to a `PUT`
+ * has them.
+ */
+ignored?: Array<string>, workflow_id: string, name: string, 
 /**
  * The number of its steps.
  */

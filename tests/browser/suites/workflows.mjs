@@ -148,12 +148,12 @@ async function definitions(page) {
 
   await check("a workflow is changed and deleted, also for a reload, and a draft outlives its panel", async () => {
     await byId(page, "workflow-edit").click();
-    await box.fill((await box.inputValue()).replace('"Pears"', '"Pears and figs"'));
+    await box.fill((await box.inputValue()).replace('"Pears"', '"Pears and figs", "colour": "red"'));
     await page.keyboard.press("Escape");
     await byId(page, "workflows-open").click();
     assert((await box.inputValue()).includes("Pears and figs"), "the draft");
     await byId(page, "workflow-save").click();
-    await byId(page, "workflow-saved").filter({ hasText: "Saved as version 2." }).waitFor();
+    await byId(page, "workflow-saved").filter({ hasText: "Saved as version 2. These members have no effect: colour." }).waitFor();
     await page.reload();
     await openPanel(page);
     await row(page, "pears").filter({ hasText: "Pears and figs" }).filter({ hasText: "2 steps · version 2" }).waitFor();

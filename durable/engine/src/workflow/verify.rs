@@ -124,7 +124,7 @@ async fn verify(Running { turn, parent, key, arguments }: Running<'_>) -> Result
     };
     let question = || Question {
         models: judges(turn, verifier),
-        system: prompt::verifier(verifier.threshold),
+        system: prompt::verifier(verifier),
         text: told(parent, step, notes.as_deref(), results.as_deref()),
         schema: schema(),
         rules: None,

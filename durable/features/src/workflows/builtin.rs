@@ -24,7 +24,7 @@ pub fn detail(id: &str) -> Option<WorkflowDetail> {
         built_in: true,
         updated_at: None,
     };
-    Some(WorkflowDetail { summary, definition })
+    Some(WorkflowDetail { summary, definition, ignored: Vec::new() })
 }
 
 /// The same without the definition.

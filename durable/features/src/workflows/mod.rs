@@ -41,7 +41,7 @@ pub async fn put(
 }
 
 fn detail(stored: Stored) -> WorkflowDetail {
-    WorkflowDetail { summary: summary(&stored), definition: stored.definition }
+    WorkflowDetail { summary: summary(&stored), definition: stored.definition, ignored: Vec::new() }
 }
 
 fn summary(stored: &Stored) -> WorkflowSummary {

@@ -21,7 +21,7 @@ fn the_service_brings_three_workflows() {
     let ids: Vec<&str> = known.iter().map(|workflow| workflow.workflow_id.as_str()).collect();
     assert_eq!(ids, ["research-report", "code-review", "incident-checklist"]);
     for (id, json) in BUILTIN {
-        let WorkflowDetail { summary, definition } = now(get(&InMemory::default(), id)).unwrap().unwrap();
+        let WorkflowDetail { summary, definition, .. } = now(get(&InMemory::default(), id)).unwrap().unwrap();
         assert!(summary.built_in && summary.steps >= 3 && summary.updated_at.is_none(), "{id}");
         let modes = definition.steps.iter().map(|step| (step.kind, step.output_mode));
         assert!(modes.clone().all(|mode| mode == (StepType::Agent, OutputMode::ToolUse)), "{id}");

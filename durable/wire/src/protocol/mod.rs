@@ -104,7 +104,7 @@ pub use workflow::{
     MAX_GOAL_CHARS, MAX_NOTES_CHARS, MAX_STEPS, MAX_WORKFLOW_ID, MAX_WORKFLOWS, MIN_NOTES_CHARS, NewSession,
     OutputMode, SessionAnswer, SessionContext, SessionMode, SessionStatus, SessionStep, StepNotes, StepTitle,
     StepType, Stuck, Threshold, WorkflowDefinition, WorkflowDetail, WorkflowList, WorkflowNotify,
-    WorkflowSession, WorkflowStep, WorkflowSummary, WorkflowVerifier, check_workflow_id,
+    WorkflowSession, WorkflowStep, WorkflowSummary, WorkflowVerifier, WrittenDefinition, check_workflow_id,
 };
 pub use workspace::check_workspace;
 #[cfg(feature = "openapi")]

@@ -2,6 +2,7 @@
 
 mod check;
 mod route;
+mod written;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ pub use route::{
     ContinueSession, NewSession, SessionAnswer, SessionMode, SessionStep, StepTitle, WorkflowDetail,
     WorkflowList, WorkflowSession, WorkflowSummary,
 };
+pub use written::WrittenDefinition;
 
 /// The most bytes of a definition: one row of D1, and a part of entry 0 of each of its turns.
 pub const MAX_DEFINITION_BYTES: usize = 64 << 10;
@@ -22,6 +24,8 @@ pub const MAX_TITLE_CHARS: usize = 200;
 pub const MAX_GOAL_CHARS: usize = 4_000;
 /// The longest instructions of a step, in characters.
 pub const MAX_STEP_CHARS: usize = 20_000;
+/// The longest instructions of a verifier, in characters: each of its requests has them.
+pub const MAX_VERIFIER_CHARS: usize = 4_000;
 /// The longest id of a step, in bytes.
 pub const MAX_STEP_ID: usize = 64;
 /// The most tools that a step names: as many as a turn can have.
@@ -143,6 +147,10 @@ pub struct WorkflowVerifier {
     #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["primary", "secondary", "subagent", "speed", "balanced", "quality"])))]
     pub model: Option<String>,
     pub threshold: Threshold,
+    /// What else it must look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_VERIFIER_CHARS), regex(pattern = r"\S")))]
+    pub instructions: Option<String>,
 }
 
 /// The work that passes.

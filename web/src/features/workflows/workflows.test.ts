@@ -35,7 +35,7 @@ beforeEach(() => {
   answer = (line) => {
     const id = line.split("/").at(-1) ?? "";
     if (line.startsWith("DELETE")) return new Response(null, { status: 204 });
-    if (line.startsWith("PUT")) return Response.json(detail(id, { version: 2 }));
+    if (line.startsWith("PUT")) return Response.json({ ...detail(id, { version: 2 }), ignored: ["unknown"] });
     if (line.startsWith("GET /api/workflows/")) return Response.json(detail(id));
     return Response.json({ workflows: [summary("mine"), summary("report", { built_in: true })], max: 100 });
   };
@@ -110,7 +110,7 @@ describe("a definition", () => {
     workflows.change({ text: '{"name": "Other", "unknown": [1]}' });
     expect(await workflows.save()).toBe(true);
     expect(bodies[requests.indexOf("PUT /api/workflows/mine")]).toEqual({ name: "Other", unknown: [1] });
-    expect(workflows.desk.get()).toMatchObject({ draft: null, openId: "mine", saved: 2 });
+    expect(workflows.desk.get()).toMatchObject({ draft: null, openId: "mine", saved: { version: 2, ignored: ["unknown"] } });
   });
 
   it("that was changed while it is saved stays as a draft of the next version", async () => {
@@ -123,7 +123,7 @@ describe("a definition", () => {
     workflows.change({ text: "{more", id: "another" });
     saved(Response.json(detail("my-workflow")));
     expect(await saving).toBe(true);
-    expect(workflows.desk.get()).toMatchObject({ draft: { id: "my-workflow", isNew: false, text: "{more" }, openId: "my-workflow", saved: 1 });
+    expect(workflows.desk.get()).toMatchObject({ draft: { id: "my-workflow", isNew: false, text: "{more" }, openId: "my-workflow", saved: { version: 1 } });
   });
 
   it("that is wrong for the service is refused at the member that is wrong", async () => {

@@ -33,8 +33,8 @@ interface Desk {
   /** Null until it has come. */
   open: WorkflowDetail | null;
   draft: Draft | null;
-  /** The version that was saved last, as long as its workflow is open. */
-  saved: number | null;
+  /** What the service said when it saved a version, as long as its workflow is open. */
+  saved: WorkflowDetail | null;
 }
 
 const EMPTY: Desk = { phase: "unread", list: [], max: Infinity, problem: null, openId: null, open: null, draft: null, saved: null };
@@ -105,7 +105,7 @@ export class Workflows {
         draft: now === draft ? null : now?.begun === draft.begun ? { ...now, ...next } : now,
         openId: open.workflow_id,
         open,
-        saved: open.version,
+        saved: open,
         problem: null,
       }));
     } catch (error) {

@@ -6,6 +6,15 @@ use wire::protocol::{Awaited, Event};
 
 /// A step of each kind: judged and sent back once, planned, structured, plain.
 pub(crate) fn rich() -> Case {
+    judged_by(json!({"threshold": "low"}))
+}
+
+/// The same with a verifier that has instructions of its own.
+pub(crate) fn instructed() -> Case {
+    judged_by(json!({"threshold": "low", "instructions": "Count the sources."}))
+}
+
+fn judged_by(verifier: Value) -> Case {
     let verdict = |assessment: &str| {
         let verdict = json!({"assessment": assessment, "reasoning": "r", "retry_instruction": "More."});
         Reply::Calls(vec![("finish_subtask", verdict)])
@@ -19,7 +28,7 @@ pub(crate) fn rich() -> Case {
     });
     on(
         session(&[
-            ("Collect", json!({"verifier": {"threshold": "low"}})),
+            ("Collect", json!({"verifier": verifier})),
             ("Compare", json!({"type": "planned"})),
             ("Sort", json!({"output_mode": "structured_output"})),
             ("Write", json!({})),
@@ -49,6 +58,21 @@ pub(crate) fn rich() -> Case {
 
 fn ends(case: &Case) -> Vec<StepEnd> {
     changes(case).into_iter().filter_map(|change| change.ended).collect()
+}
+
+// W-046: below our own prompt, and for the judge alone.
+#[test]
+fn a_verifier_reads_its_own_instructions() {
+    let own = "\nThe author of the procedure says about your judgement:\nCount the sources.\nDecide:";
+    let has_own = |case: Case| -> Vec<(bool, bool)> {
+        let of =
+            |request: ModelRequest| (request.system.starts_with("You judge"), request.system.contains(own));
+        requests(&case.run()).into_iter().map(of).collect()
+    };
+    let told = has_own(instructed());
+    assert_eq!(told.iter().filter(|(judges, _)| *judges).count(), 2);
+    assert!(told.iter().all(|(judges, has_own)| judges == has_own), "{told:?}");
+    assert!(has_own(rich()).iter().all(|(_, has_own)| !has_own));
 }
 
 // W-090 W-093, issue 21: a kill at each commit advances no step twice, skips none, and repeats no call that has ended.

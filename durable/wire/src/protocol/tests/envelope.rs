@@ -279,7 +279,7 @@ fn workflow() -> WorkflowDetail {
         updated_at: Some(1),
     };
     let definition = WorkflowDefinition::parse(definition.to_string().as_bytes()).unwrap();
-    WorkflowDetail { summary, definition }
+    WorkflowDetail { summary, definition, ignored: vec![] }
 }
 
 fn ended() -> ContinueSession {

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::{
-    MAX_DEFINITION_BYTES, MAX_GOAL_CHARS, MAX_NOTIFY_URL, MAX_STEP_CHARS, MAX_STEP_ID, MAX_STEP_TOOLS,
-    MAX_STEPS, MAX_TITLE_CHARS, MAX_TOOL_NAME, MAX_WORKFLOW_ID, OutputMode, StepType, WorkflowDefinition,
+    MAX_GOAL_CHARS, MAX_NOTIFY_URL, MAX_STEP_CHARS, MAX_STEP_ID, MAX_STEP_TOOLS, MAX_STEPS, MAX_TITLE_CHARS,
+    MAX_TOOL_NAME, MAX_VERIFIER_CHARS, MAX_WORKFLOW_ID, OutputMode, StepType, WorkflowDefinition,
     WorkflowStep,
 };
-use crate::protocol::request::read;
-use crate::protocol::{ApiError, ChatRequest, ErrorCode};
+use crate::protocol::{ApiError, ChatRequest};
 
 /// The roles whose models may judge a step.
 const ROLES: [&str; 6] = ["primary", "secondary", "subagent", "speed", "balanced", "quality"];
@@ -43,15 +42,10 @@ pub(super) fn at_most(path: &str, text: &str, max: usize) -> Result<(), ApiError
 }
 
 impl WorkflowDefinition {
-    /// Reads and checks a body. The error names the first offending member by its path.
-    pub fn parse(body: &[u8]) -> Result<WorkflowDefinition, ApiError> {
-        if body.len() > MAX_DEFINITION_BYTES {
-            let detail = format!("a definition has at most {MAX_DEFINITION_BYTES} bytes");
-            return Err(ApiError::new(ErrorCode::BodyTooLarge, detail));
-        }
-        let definition: WorkflowDefinition = read(body)?;
-        definition.check()?;
-        Ok(definition)
+    /// The definition, if its members are within their limits. The error names the first offending member by its path.
+    pub fn checked(self) -> Result<WorkflowDefinition, ApiError> {
+        self.check()?;
+        Ok(self)
     }
 
     fn check(&self) -> Result<(), ApiError> {
@@ -109,6 +103,10 @@ impl WorkflowStep {
         if role.is_some_and(|role| !ROLES.contains(&role)) {
             let detail = format!("expected the role of a model: {}", ROLES.join(", "));
             return Err(ApiError::field(path("verifier.model"), detail));
+        }
+        let own = self.verifier.as_ref().and_then(|verifier| verifier.instructions.as_deref());
+        if let Some(own) = own {
+            check_text(&path("verifier.instructions"), own, MAX_VERIFIER_CHARS)?;
         }
         let planned = self.kind == StepType::Planned;
         if planned && self.output_mode == OutputMode::StructuredOutput {

@@ -56,6 +56,11 @@ pub struct WorkflowDetail {
     #[serde(flatten)]
     pub summary: WorkflowSummary,
     pub definition: WorkflowDefinition,
+    /// The members of the written definition that have no effect, by their paths; at most 50. Only the answer to a `PUT`
+    /// has them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(optional, as = "Option<Vec<String>>"))]
+    pub ignored: Vec<String>,
 }
 
 /// The body of `POST …/sessions`.

@@ -1,4 +1,4 @@
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::protocol::{ChatRequest, ErrorCode};
@@ -45,6 +45,63 @@ fn a_definition_needs_a_name_and_steps_alone() {
     let text = serde_json::to_string(&plain).unwrap();
     assert_eq!(WorkflowDefinition::parse(text.as_bytes()).unwrap(), plain);
     assert!(!text.contains("author") && !text.contains("null"));
+}
+
+fn written(definition: &Value) -> WrittenDefinition {
+    WrittenDefinition::parse(definition.to_string().as_bytes()).unwrap()
+}
+
+// W-007 W-069
+#[test]
+fn a_definition_may_have_the_names_of_another_engine() {
+    let step = json!({ "id": "look", "title": "Look", "prompt": "Look at it.", "agentRole": "x" });
+    let theirs = json!({
+        "id": "p", "name": "A procedure", "version": "1.0.0", "description": "To see.", "steps": [step],
+        "notify": { "url": "https://a.example", "method": "POST" },
+    });
+    let WrittenDefinition { definition, ignored } = written(&theirs);
+    let goal = json!({ "goal": "To see.", "notify": { "url": "https://a.example" } });
+    assert_eq!(definition, parse(&with(goal)).unwrap());
+    assert_eq!(ignored, ["id", "version", "notify.method", "steps[0].agentRole"]);
+    // Our names go before theirs.
+    let WrittenDefinition { definition, ignored } =
+        written(&one(json!({ "prompt": "x", "description": "y" })));
+    assert_eq!(definition, parse(&with(json!({}))).unwrap());
+    assert_eq!(ignored, ["steps[0].description", "steps[0].prompt"]);
+    // An error names the member of the body.
+    let blank = json!({ "name": "n", "description": "é".repeat(4_001), "steps": [{ "id": "a", "title": "a", "prompt": "a" }] });
+    assert_eq!(parse(&blank).unwrap_err().1.as_deref(), Some("description"));
+    let blank = json!({ "name": "n", "steps": [{ "id": "a", "title": "a", "prompt": " " }] });
+    assert_eq!(parse(&blank).unwrap_err().1.as_deref(), Some("steps[0].prompt"));
+    let many: Map<String, Value> = (0..60).map(|at| (format!("x{at}"), json!(at))).collect();
+    assert_eq!(written(&with(Value::Object(many))).ignored.len(), 50);
+}
+
+// W-046
+#[test]
+fn a_verifier_has_instructions_and_no_unknown_member() {
+    let of = |members: Value| {
+        let mut verifier = json!({ "threshold": "low" });
+        verifier.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        parse(&one(json!({ "verifier": verifier })))
+    };
+    for name in ["instructions", "systemPrompt", "system_prompt", "prompt"] {
+        let definition = of(json!({ (name): "Count the sources." })).unwrap();
+        let verifier = definition.steps[0].verifier.clone().unwrap();
+        assert_eq!(verifier.instructions.as_deref(), Some("Count the sources."));
+        for wrong in [" ".to_owned(), "é".repeat(4_001)] {
+            let refused = of(json!({ (name): wrong })).unwrap_err();
+            assert_eq!(refused.1, Some(format!("steps[0].verifier.{name}")));
+        }
+        assert!(of(json!({ (name): "é".repeat(4_000) })).is_ok());
+    }
+    assert_eq!(
+        of(json!({ "temperature": 1 })).unwrap_err().1.as_deref(),
+        Some("steps[0].verifier.temperature")
+    );
+    // What is stored is read leniently.
+    let stored = one(json!({ "verifier": { "threshold": "low", "temperature": 1 } }));
+    assert!(serde_json::from_value::<WorkflowDefinition>(stored).is_ok());
 }
 
 // Long: a row for each limit.

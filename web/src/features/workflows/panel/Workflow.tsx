@@ -13,7 +13,7 @@ interface Props {
   chat: string;
   workflow: WorkflowDetail;
   /** The version that was just saved. */
-  saved: number | null;
+  saved: WorkflowDetail | null;
   onClose: () => void;
 }
 
@@ -23,7 +23,7 @@ export function Workflow({ chat, workflow, saved, onClose }: Props) {
     <>
       <p className="side-note">{words.about(definition.steps.length, isBuiltIn ? words.builtIn : words.version(version))}</p>
       <p className="side-note" role="status" data-testid="workflow-saved">
-        {saved !== null && words.saved(saved)}
+        {saved !== null && words.saved(saved.version, saved.ignored ?? [])}
       </p>
       <StartButtons chat={chat} chosen={{ id, name }} onClose={onClose} />
       {definition.goal && (

@@ -30,7 +30,8 @@ export const words = {
   here: "In this chat",
   busyHere: (name: string) => `“${name}” is not finished in this chat.`,
   goOn: "Continue it",
-  saved: (version: number) => `Saved as version ${version}.`,
+  saved: (version: number, ignored: readonly string[]) =>
+    [`Saved as version ${version}.`, ...(ignored.length > 0 ? [`These members have no effect: ${ignored.join(", ")}.`] : [])].join(" "),
   edit: "Edit as JSON",
   remove: "Delete workflow",
   removeQuestion: "Delete this workflow? Its sessions continue.",

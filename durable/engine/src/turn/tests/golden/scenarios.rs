@@ -56,6 +56,7 @@ pub const ALL: &[Scenario] = &[
     plain("agents-and-template", crate::agents::tests::rich),
     plain("agent-as-root", crate::agents::tests::as_root),
     plain("workflow", crate::workflow::tests::deaths::rich),
+    plain("workflow-verifier", crate::workflow::tests::deaths::instructed),
     plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
     plain("guarded", crate::hooks::tests::guards::golden),
