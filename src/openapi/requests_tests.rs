@@ -19,7 +19,7 @@ const ANYTHING: &[(&str, &str)] = &[
     ),
     ("ChatBody.tools{}{}", "the tools by their names; the dialect reads them as a list"),
     ("ChatRequest.client_tools[].input_schema{}", "a JSON Schema; the toolbelt checks it"),
-    ("ChatRequest.media_generation{}", "has no effect"),
+    ("ChatRequest.media_generation{}", "has no effect, but for `mode`"),
     ("AgentDump.hooks[].options{}", "the options of a built-in hook, each with its own rule"),
     ("Approval.content{}", "the answer to a form, which is checked against the form's schemas"),
     ("NewHook.options{}", "the options of a built-in hook, each with its own rule"),

@@ -27,7 +27,11 @@ mode_profile?: ModeProfile, browser_context?: BrowserContext, cancel_on_disconne
  * `workflow`: the turn works on a session of the workflow `workflow_id`, whatever else the request asks for. Other
  * values have no effect.
  */
-workflow_target?: string, workflow_id?: string, media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, 
+workflow_target?: string, workflow_id?: string, 
+/**
+ * The service makes no media: another `mode` than `chat` is refused. The other members have no effect.
+ */
+media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, 
 /**
  * Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
  * none.

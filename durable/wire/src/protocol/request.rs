@@ -95,8 +95,10 @@ pub struct ChatRequest {
     pub workflow_target: Option<String>,
     #[serde(default)]
     pub workflow_id: Option<String>,
+    /// The service makes no media: another `mode` than `chat` is refused. The other members have no effect.
     #[serde(default)]
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
+    #[cfg_attr(feature = "openapi", schemars(extend("properties" = {"mode": {"enum": ["chat"]}})))]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
@@ -315,6 +317,11 @@ impl ChatRequest {
         }
         if self.agent.is_some() && self.mode_profile.is_some() {
             return Err(ApiError::field("agent", "an agent has no `mode_profile`: it makes no plans"));
+        }
+        let mode = self.media_generation.as_ref().and_then(|media| media.get("mode"));
+        if mode.is_some_and(|mode| mode != "chat") {
+            let detail = "media cannot be generated here: the one mode is `chat`";
+            return Err(ApiError::field("media_generation.mode", detail));
         }
         self.check_workflow()?;
         let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);

@@ -80,7 +80,7 @@ fn full() -> Value {
         "mode_profile": "swarm",
         "browser_context": { "activeTabUrl": "https://a.example", "active_tab_title": "A", "tabCount": 2 },
         "cancel_on_disconnect": true, "model": "thinking", "memory_enabled": true, "collections": ["c"],
-        "workflow_target": "x", "workflow_id": "y", "media_generation": { "any": { "thing": [1.5, null] } },
+        "workflow_target": "x", "workflow_id": "y", "media_generation": { "mode": "chat", "any": { "thing": [1.5, null] } },
         "client_tools": [{ "name": "ui_a", "description": "A.", "parameters": { "type": "object" } }],
         "include": ["i"], "replaces_message_id": Uuid::nil(), "workspace": "w", "agents": true,
         "agent_mode": { "a": 1 }, "tools": ["t"], "member_of_tomorrow": { "a": 1 },

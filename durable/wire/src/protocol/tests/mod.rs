@@ -95,6 +95,7 @@ fn a_bad_body_names_its_member() {
     }
 }
 
+// N-020
 #[test]
 fn a_refusal_says_the_right_form_and_names_no_rust_type() {
     let with = |member: &str, value: Value| json!({"content": "x", member: value}).to_string();
@@ -116,6 +117,14 @@ fn a_refusal_says_the_right_form_and_names_no_rust_type() {
             "must be an object",
         ),
         (with("media_generation", json!(1)), "must be an object"),
+        (
+            with("media_generation", json!({"mode": "image"})),
+            "media cannot be generated here: the one mode is `chat`",
+        ),
+        (
+            with("media_generation", json!({"mode": 1})),
+            "media cannot be generated here: the one mode is `chat`",
+        ),
         (with("model", json!({})), "must be a string"),
         (json!({"content": 1}).to_string(), "must be a string or an array of parts"),
         (part(json!({"type": "file", "data": "x"})), "this member is required"),
