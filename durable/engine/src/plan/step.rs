@@ -17,7 +17,7 @@ use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
 use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use crate::turn::composite::{Carrier, Composite, CutOff, Outcome, Own, Running};
-use crate::turn::{Halt, Level, LevelEnd, Turn, drive};
+use crate::turn::{Halt, Level, LevelEnd, Turn, drive, partial_text};
 use wire::model::ToolCall;
 use wire::protocol::{Event, PlanStep, StepStatus, preview};
 
@@ -161,7 +161,11 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
     let (end, partial) = match end {
         Some(LevelEnd::Partial(text)) => (LevelEnd::Partial(so_far(text, prompt::OUT_OF_CALLS)), true),
         Some(end) => (end, false),
-        None => (LevelEnd::Partial(so_far(level.so_far(), prompt::OUT_OF_TIME)), true),
+        None => {
+            let words = [level.so_far(), partial_text(turn, |place| *place == level.place)];
+            let words = words.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>();
+            (LevelEnd::Partial(so_far(words.join("\n\n"), prompt::OUT_OF_TIME)), true)
+        }
     };
     let mut overlay = level.into_written();
     let result = settled(turn, &turn.ids.tool_call(key), end, &mut overlay, &[]);

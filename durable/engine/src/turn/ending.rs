@@ -16,7 +16,7 @@ use crate::ports::LogError;
 use crate::record::{PendingCall, Record};
 use wire::model::{Message, ReplyFinish};
 use wire::protocol::{
-    AgentState, BudgetReason, Event, FinishReason, ReachedLimit, Role, StopNote, StoredMessage,
+    AgentState, BudgetReason, Event, FinishReason, Place, ReachedLimit, Role, StopNote, StoredMessage,
 };
 
 /// The root level ended by itself.
@@ -68,7 +68,7 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
 pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let Some(why) = turn.record.borrow().stop.clone() else { return Ok(()) };
     let mut note = note(&why);
-    let partial = partial_text(turn);
+    let partial = partial_text(turn, |place| place.depth == 0);
     let told = |pending: &PendingCall| cut_off(turn, pending, &note.message);
     let mut commit = Scope { within: "", told: &told }.close(turn);
     let last = foresee(turn, &mut commit);
@@ -127,11 +127,11 @@ fn say_why(history: &mut Vec<Message>, partial: &str, why: &str, left: &str) {
     }
 }
 
-/// The root's text of the reply that was cut off.
-fn partial_text(turn: &Turn) -> String {
+/// The text of a reply that was cut off, at one place of the tree.
+pub(crate) fn partial_text(turn: &Turn, is_there: impl Fn(&Place) -> bool) -> String {
     let record = turn.record.borrow();
-    let root = record.models.values().filter(|call| call.place.depth == 0);
-    root.flat_map(|call| call.said.iter().cloned()).collect::<Vec<_>>().join("\n\n")
+    let open = record.models.values().filter(|call| is_there(&call.place));
+    open.flat_map(|call| call.said.iter().cloned()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The parts that differ from one end of a turn to another.

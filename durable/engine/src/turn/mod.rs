@@ -55,6 +55,7 @@ pub(crate) use self::called::{make_call, make_calls, make_calls_of};
 pub(crate) use self::drive::drive;
 #[cfg(any(test, feature = "faults"))]
 pub use self::edition::edit_prompts;
+pub(crate) use self::ending::partial_text;
 pub use self::form::form_fault;
 pub use self::left::{LEFT_CHARS, MAX_LEFT};
 pub use self::level::request_tokens;

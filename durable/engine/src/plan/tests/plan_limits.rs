@@ -137,6 +137,25 @@ fn a_step_does_not_run_out_of_time_while_it_asks() {
     assert_eq!(clock.now_ms() - began, 10_000, "the other step has the rest of its time");
 }
 
+// S-047 S-051: clients saw the words that a step had streamed, so its result and the synthesis have them, behind what it
+// had said before.
+#[test]
+fn a_step_out_of_time_keeps_its_words() {
+    let case = project(&[
+        ("go", vec![Reply::Calls(vec![plan("ship", "auto_execute")]), Reply::Text("Half.")]),
+        ("plan ship", vec![planned(&[("a", &[])])]),
+        ("a", vec![Reply::TextAndCalls("I look.", vec![("echo", json!({}))]), Reply::Hang("It is blue ")]),
+    ])
+    .limits(|limits| (limits.step_ms, limits.plan_ms) = (5_000, 60_000))
+    .run();
+    let told = result(&case, "agent_create_plan");
+    let words = "I look.\n\nIt is blue \n\n[This step's time was over: this is what it had by then]";
+    assert_eq!(told["steps"][0]["result"], words);
+    let requests = case.model.requests.borrow();
+    let synthesis = format!("{:?}", requests.last().unwrap().messages);
+    assert!(synthesis.contains("It is blue "), "{synthesis}");
+}
+
 // N-148: a step's time is over, and its result exceeds the turn's bytes: the turn keeps the words of the
 // step's levels.
 #[test]
