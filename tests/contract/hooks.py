@@ -328,11 +328,17 @@ def data_for(name):
     return ONCE["everything"]
 
 
+def is_sent_empty(value):
+    """Whether nothing stands behind the name of a parameter in a query: an empty text, or a list or object of such."""
+    parts = value.values() if isinstance(value, dict) else value
+    return value == "" or isinstance(value, (dict, list)) and all(map(is_sent_empty, parts))
+
+
 @schemathesis.hook
 def filter_case(context, case):
-    """What is sent as text is text: no type is the wrong one there. An object without members in a query, and an empty header,
-    are sent as an empty value, which is the same as none."""
-    if any(value in ({}, []) for value in (case.query or {}).values()):
+    """What is sent as text is text: no type is the wrong one there. An empty value in a query or a header is the same as
+    none."""
+    if any(map(is_sent_empty, (case.query or {}).values())):
         return False
     if "" in (case.headers or {}).values():
         return False
