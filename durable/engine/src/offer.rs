@@ -1,6 +1,6 @@
 //! Selects the tools that a turn offers to its root.
 
-use crate::agents::websearch;
+use crate::agents::{todo, websearch};
 use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
 use crate::plan::{create, update};
@@ -20,6 +20,8 @@ pub struct InContext {
     pub agent_hooks: bool,
     /// Whether the request asks for agents.
     pub agents: bool,
+    /// Whether a hook of the turn speaks of the list of things to do, or may come to.
+    pub todos: bool,
     /// Whether the turn works on the session of a workflow.
     pub session: bool,
 }
@@ -44,7 +46,11 @@ pub fn offered(
 ) -> Vec<ToolSpec> {
     let own = declarations().into_iter().filter(|spec| context.has_call(&spec.name));
     let own = own.chain(context.agent_hooks.then(call::spec)).chain(context.session.then(complete::spec));
-    let of_agents = if context.agents { agent_declarations() } else { Vec::new() };
+    let of_agents = match (context.agents, context.todos) {
+        (true, _) => agent_declarations(),
+        (false, true) => vec![todo::spec()],
+        (false, false) => Vec::new(),
+    };
     let registered = tools
         .all()
         .iter()

@@ -24,6 +24,7 @@ fn offered(kind: ContextKind, name: Option<&str>, resources: &Resources) -> Vec<
         has_draft: true,
         agent_hooks: false,
         agents: false,
+        todos: false,
         session: false,
     };
     offer(&Standard::new(resources), &[], &policy, in_context)

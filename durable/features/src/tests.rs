@@ -296,7 +296,7 @@ pub fn in_a_thread() -> InContext {
 
 fn in_context(name: &str, has_draft: bool) -> InContext {
     let profile = *ContextProfile::named(name).unwrap();
-    InContext { profile, has_draft, agent_hooks: false, agents: false, session: false }
+    InContext { profile, has_draft, agent_hooks: false, agents: false, todos: false, session: false }
 }
 
 // B-020 B-069: a context with plans offers them, and `agent_update_plan` only while a plan waits.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use engine::budget::Amount;
+use engine::hooks::speak_of_todos;
 use engine::journal::{
     AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, Session, Setting, Summaries, TurnSpec,
 };
@@ -118,8 +119,10 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
     let (has_draft, agent_hooks) = (frame.draft.is_some(), hooks.by_agents);
     let agents = frame.agents.is_some();
-    let in_context =
-        InContext { profile: *context, has_draft, agent_hooks, agents, session: frame.session.is_some() };
+    // The operator's are asked first.
+    let all_hooks: Vec<Hook> = hooks.all.iter().chain(&frame.hooks).cloned().collect();
+    let (todos, session) = (agent_hooks || speak_of_todos(all_hooks.iter()), frame.session.is_some());
+    let in_context = InContext { profile: *context, has_draft, agent_hooks, agents, todos, session };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
     let draft = frame.draft.clone().filter(|_| context.plans);
@@ -151,8 +154,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         reviewers: other(Role::Quality),
         routed,
         summaries: summaries(&thread.deployment, &limits, other(Role::Speed))?,
-        // The operator's are asked first.
-        hooks: hooks.all.iter().chain(&frame.hooks).cloned().collect(),
+        hooks: all_hooks,
         guards: Some(guards).filter(|guards| guards.hooks > 0),
         agent_hooks,
         instructions: instructions.in_tree(),

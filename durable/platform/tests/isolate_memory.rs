@@ -204,8 +204,14 @@ impl Archive for Unread {
 fn spec() -> TurnSpec {
     let policy = ToolPolicy::of(ContextKind::Thread);
     let profile = *ContextProfile::named("thread").unwrap();
-    let in_context =
-        InContext { profile, has_draft: false, agent_hooks: false, agents: false, session: false };
+    let in_context = InContext {
+        profile,
+        has_draft: false,
+        agent_hooks: false,
+        agents: false,
+        todos: false,
+        session: false,
+    };
     let tools = offered(&NoTools, &[], &policy, in_context);
     let mut choice = ModelChoice::new("scripted", "talker");
     choice.capabilities.tools = true;

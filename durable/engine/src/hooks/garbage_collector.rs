@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{Builtin, Choice, DISCUSS, Kind, TASK, TERMINATE, agent_in, count, kept, state};
+use crate::journal::People;
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use wire::protocol::{HookDecision, HookPoint};
 
@@ -27,28 +28,33 @@ struct Convened {
     listeners: Vec<String>,
 }
 
-/// The state has the agents, each with its rounds of silence.
+/// Judges by the agents that exist. The state has each of them with its rounds of silence.
 struct GarbageCollector;
 
 impl Rule for GarbageCollector {
     fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
         let before: BTreeMap<String, u32> = state(asked)?;
-        let mut silent: BTreeMap<String, u32> =
-            before.into_iter().map(|(name, rounds)| (name, rounds.saturating_add(1))).collect();
+        let record = asked.turn.record.borrow();
+        let maker = asked.turn.maker(asked.level);
+        let mut spoken_to = Vec::new();
         for (call, _, _) in asked.level.newest_round().into_iter().filter(|(_, _, is_error)| !is_error) {
             match call.name.as_str() {
-                TASK => silent.extend(agent_in(&call.arguments).map(|name| (name, 0))),
-                TERMINATE => {
-                    agent_in(&call.arguments).and_then(|name| silent.remove(&name));
-                }
+                TASK => spoken_to.extend(agent_in(&call.arguments)),
                 DISCUSS => {
-                    let there: Convened = wire::json::from_str(&call.arguments).unwrap_or_default();
-                    let there = there.speakers.into_iter().chain(there.listeners);
-                    silent.extend(there.map(|name| (name, 0)));
+                    let named: Convened = wire::json::from_str(&call.arguments).unwrap_or_default();
+                    // A discussion without names goes on with those of the one before.
+                    let People { speakers, listeners } = record.agents.interlocutors(maker);
+                    spoken_to.extend([named.speakers, named.listeners, speakers, listeners].concat());
                 }
                 _ => {}
             }
         }
+        let silence = |name: &str| match before.get(name) {
+            Some(rounds) if !spoken_to.iter().any(|spoken| spoken == name) => rounds.saturating_add(1),
+            _ => 0,
+        };
+        let there = record.agents.made_by(maker);
+        let mut silent: BTreeMap<String, u32> = there.map(|name| (name.to_owned(), silence(name))).collect();
         let after = count(asked.hook, "after", AFTER);
         let late: Vec<String> =
             silent.iter().filter(|(_, rounds)| **rounds >= after).map(|(name, _)| name.clone()).collect();

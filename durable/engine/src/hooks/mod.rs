@@ -83,6 +83,11 @@ pub(crate) fn judge(hook: &Hook) -> Judge {
     }
 }
 
+/// Whether the model must be able to write its list of things to do, because a hook speaks of it.
+pub fn speak_of_todos<'a>(mut hooks: impl Iterator<Item = &'a Hook>) -> bool {
+    hooks.any(|hook| hook.builtin.as_deref() == Some(todo_reminder::HOOK.name))
+}
+
 /// A built-in hook that this version of the service does not have: it gives no verdict.
 struct Unknown;
 

@@ -1,6 +1,6 @@
 //! `single_minded`: one agent at a time. A `task` for another one is blocked until `terminate` has ended the first.
 
-use super::{Builtin, Choice, Kind, TASK, TERMINATE, agent_in, count, kept, state};
+use super::{Builtin, Choice, Kind, TASK, TERMINATE, agent_in, count};
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use wire::protocol::{HookDecision, HookPoint};
 
@@ -8,31 +8,28 @@ use wire::protocol::{HookDecision, HookPoint};
 pub(super) const HOOK: Builtin = Builtin {
     name: "single_minded",
     points: &[HookPoint::Action],
-    calls: &[TASK, TERMINATE],
+    calls: &[TASK],
     options: &[Choice { name: "most", kind: Kind::Count }],
     judge: Judge::Rule(&SingleMinded),
 };
 
-/// The state has the agents that the level has spoken to and not ended in this turn.
 struct SingleMinded;
 
 impl Rule for SingleMinded {
     fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
-        let Some((call, _)) = asked.call else { return Ok(Said::default()) };
-        let mut agents: Vec<String> = state(asked)?;
-        // A call without a name is refused by itself.
-        let Some(name) = agent_in(&call.arguments) else { return Ok(Said::default()) };
-        if call.name == TERMINATE {
-            agents.retain(|agent| *agent != name);
-        } else if !agents.contains(&name) {
-            if agents.len() >= count(asked.hook, "most", 1) as usize {
-                let there = agents.join(", ");
-                let why =
-                    format!("one thing at a time: go on with {there}, or end it with {TERMINATE} first");
-                return Ok(Said::new(HookDecision::Block, why));
-            }
-            agents.push(name);
+        // A turn that former code began has this hook watch `terminate` as well.
+        let Some((call, _)) = asked.call.filter(|(call, _)| call.name == TASK) else {
+            return Ok(Said::default());
+        };
+        let record = asked.turn.record.borrow();
+        let there: Vec<&str> = record.agents.made_by(asked.turn.maker(asked.level)).collect();
+        // A call that speaks to an agent which is there is no new one.
+        let is_there = agent_in(&call.arguments).is_some_and(|name| there.contains(&name.as_str()));
+        if is_there || there.len() < count(asked.hook, "most", 1) as usize {
+            return Ok(Said::default());
         }
-        Ok(Said { state: kept(&agents), ..Said::default() })
+        let why =
+            format!("one thing at a time: go on with {}, or end it with {TERMINATE} first", there.join(", "));
+        Ok(Said::new(HookDecision::Block, why))
     }
 }

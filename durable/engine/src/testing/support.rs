@@ -15,6 +15,7 @@ pub use super::kept::KeptAgents;
 use super::lines::line;
 pub use super::scripted::*;
 use super::test_tools::TestTools;
+use crate::hooks::speak_of_todos;
 use crate::journal::{
     Commit, ESTIMATES, Entry, FORMAT, Fact, History, LEAST_READER, Past, PastId, Setting, Summary, TextPart,
     TurnEnd, TurnSpec,
@@ -223,6 +224,7 @@ impl Case {
             has_draft: draft.is_some(),
             agent_hooks: self.setting.agent_hooks,
             agents: self.setting.agents.is_some(),
+            todos: speak_of_todos(self.setting.hooks.iter()),
             session: self.setting.session.is_some(),
         };
         let about = prompt::About {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::journal::AgentSetting;
+use crate::journal::{Agent, AgentSetting};
 
 type Calls = Vec<Vec<(&'static str, Value)>>;
 
@@ -13,6 +13,10 @@ fn builtin(name: &str, options: Value) -> Value {
 
 /// A turn of these rounds whose hook is built in. It has agents, and each of them answers "Yes.".
 fn played(name: &str, options: Value, calls: Calls) -> Case {
+    played_case(name, options, calls).run()
+}
+
+fn played_case(name: &str, options: Value, calls: Calls) -> Case {
     let replies = calls.into_iter().map(Reply::Calls).chain([Reply::Text("Done.")]);
     let script = script(&[("go", replies.collect()), ("Help.", vec![Reply::Text("Yes."); 8])]);
     let mut case = hooked(builtin(name, options), script);
@@ -23,7 +27,7 @@ fn played(name: &str, options: Value, calls: Calls) -> Case {
         tools.add_versioned(&["read", "edit"]);
         std::rc::Rc::new(tools)
     };
-    case.run()
+    case
 }
 
 /// The places of the calls that the hook blocked.
@@ -34,6 +38,10 @@ fn blocked(case: &Case) -> Vec<String> {
 
 fn task(name: &str) -> (&'static str, Value) {
     ("task", json!({"name": name, "instructions": "Help."}))
+}
+
+fn todo(text: &str) -> (&'static str, Value) {
+    ("todo_write", json!({"todos": [{ "text": text }]}))
 }
 
 fn echo(n: u32) -> (&'static str, Value) {
@@ -91,6 +99,41 @@ fn single_minded_allows_one_agent_at_a_time() {
     assert!(blocked(&played("single_minded", json!({"most": 2}), calls)).is_empty());
 }
 
+/// The same in a thread that has these agents from earlier turns.
+fn played_with(agents: &[&str], name: &str, options: Value, calls: Calls) -> Case {
+    let kept = agents.iter().map(|name| Agent {
+        id: format!("agent-{name}"),
+        name: (*name).to_owned(),
+        instructions: "Help.".to_owned(),
+        ..Agent::default()
+    });
+    let kept: Vec<Agent> = kept.collect();
+    let mut case = played_case(name, options, calls);
+    case.setting.agents = Some(AgentSetting { kept, ..AgentSetting::default() });
+    case.run()
+}
+
+// A-065: agents of earlier turns exist, and a task that was refused made none.
+#[test]
+fn single_minded_judges_by_the_agents_that_exist() {
+    let end = ("terminate", json!({"name": "old"}));
+    let calls = vec![vec![task("a")], vec![task("old")], vec![end], vec![task("a")]];
+    assert_eq!(blocked(&played_with(&["old"], "single_minded", json!({}), calls)), ["0.0h0"]);
+    let refused = ("task", json!({"name": "no name!", "instructions": "Help."}));
+    assert!(blocked(&played("single_minded", json!({}), vec![vec![refused], vec![task("a")]])).is_empty());
+}
+
+// A-064: a discussion without names is the main way to speak to an agent, and agents of earlier turns may be forgotten.
+#[test]
+fn garbage_collector_knows_agents_that_exist() {
+    let discuss = || vec![("discuss", json!({"prompt": "?"}))];
+    let calls = [vec![task("a")]].into_iter().chain((0..5).map(|_| discuss())).collect();
+    assert!(comments(&played("garbage_collector", json!({"after": 3}), calls)).is_empty());
+    let calls = (0..4).map(|n| vec![echo(n)]).collect();
+    let told = comments(&played_with(&["old"], "garbage_collector", json!({"after": 3}), calls));
+    assert!(told.len() == 1 && told[0].contains("for 3 rounds: old."), "{told:?}");
+}
+
 // A-064: after n rounds of silence the reminder appears.
 #[test]
 fn garbage_collector_names_agents_that_are_silent() {
@@ -111,18 +154,40 @@ fn garbage_collector_names_agents_that_are_silent() {
 // A-012 A-107: it fires at every nth round of each agent, and reads the list.
 #[test]
 fn todo_reminder_shows_the_list_at_every_nth_round() {
-    let write = |text: &str| ("todo_write", json!({"todos": [{"text": text}]}));
-    let mut calls = vec![vec![write("bake")]];
+    let mut calls = vec![vec![todo("bake")]];
     calls.extend((0..4).map(|n| vec![echo(n)]));
     let case = played("todo_reminder", json!({"every": 2}), calls);
     let told = "[hook todo_reminder] The list of things to do was not touched for 2 rounds. Update it with todo_write if it is \
                 old:\n[{\"text\":\"bake\",\"status\":\"open\"}]";
     assert_eq!(comments(&case), [told, told]);
-    let calls = vec![vec![echo(1)], vec![write("eat")], vec![echo(2)]];
+    let calls = vec![vec![echo(1)], vec![todo("eat")], vec![echo(2)]];
     assert!(comments(&played("todo_reminder", json!({"every": 2}), calls)).is_empty());
     let calls = (0..10).map(|n| vec![echo(n)]).collect();
     assert!(
         comments(&played("todo_reminder", json!({}), calls))[0].contains("There is no list of things to do")
+    );
+}
+
+// A-107: the hook speaks of a call that is offered, also where the request asks for no agents.
+#[test]
+fn todo_write_is_offered_wherever_the_hook_watches() {
+    let offered = |name: &str, agents: bool| -> Vec<String> {
+        let mut case = played_case(name, json!({}), Vec::new());
+        case.setting.agents = agents.then(AgentSetting::default);
+        let tools = case.spec().tools.into_iter().map(|spec| spec.name);
+        tools.filter(|name| ["task", "todo_write"].contains(&name.as_str())).collect()
+    };
+    assert_eq!(offered("todo_reminder", false), ["todo_write"]);
+    assert_eq!(offered("todo_reminder", true), ["task", "todo_write"]);
+    assert!(offered("loop_guard", false).is_empty());
+    let mut case = played_case("todo_reminder", json!({"every": 1}), vec![vec![echo(1)], vec![todo("bake")]]);
+    case.setting.agents = None;
+    let case = case.run();
+    assert!(comments(&case)[0].contains("write one with todo_write"));
+    assert!(
+        case.lines().iter().any(|line| line.starts_with("tool 1.0 todo_write End")),
+        "{:?}",
+        case.lines()
     );
 }
 
