@@ -140,7 +140,7 @@ impl OutputMode {
 /// A model that judges the work of a step after each batch of its calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct WorkflowVerifier {
     /// The role whose models judge; absent: the models of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
