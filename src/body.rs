@@ -5,6 +5,8 @@ mod budget;
 mod reading;
 
 pub use budget::{Budget, Permit};
+use features::knowledge::charset::{Charset, NAMES};
+use features::reader::MediaType;
 pub use reading::{HeldBody, Reading};
 use wire::protocol::{ApiError, ErrorCode};
 
@@ -91,7 +93,7 @@ impl Body {
         match self {
             Body::Nothing | Body::File => Ok(()),
             Body::Json(_) | Body::OptionalJson(_) => require_json(content_type),
-            Body::Document => DocumentType::of(content_type).map(drop),
+            Body::Document => DocumentType::of(content_type).and(charset(content_type)).map(drop),
         }
     }
 }
@@ -102,6 +104,8 @@ pub enum DocumentType {
     Plain,
     Markdown,
     Html,
+    Csv,
+    Json,
     Pdf,
 }
 
@@ -112,9 +116,12 @@ impl DocumentType {
             "text/plain" => Ok(DocumentType::Plain),
             "text/markdown" => Ok(DocumentType::Markdown),
             "text/html" => Ok(DocumentType::Html),
+            "text/csv" => Ok(DocumentType::Csv),
+            "application/json" => Ok(DocumentType::Json),
             "application/pdf" => Ok(DocumentType::Pdf),
             _ => {
-                let detail = "expected content-type: text/plain, text/markdown, text/html or application/pdf";
+                let detail = "expected content-type: text/plain, text/markdown, text/html, text/csv, application/json or \
+                              application/pdf";
                 Err(ApiError::new(ErrorCode::UnsupportedMediaType, detail))
             }
         }
@@ -126,9 +133,20 @@ impl DocumentType {
             DocumentType::Plain => "text/plain",
             DocumentType::Markdown => "text/markdown",
             DocumentType::Html => "text/html",
+            DocumentType::Csv => "text/csv",
+            DocumentType::Json => "application/json",
             DocumentType::Pdf => "application/pdf",
         }
     }
+}
+
+/// The character set that the `content-type` of a document names.
+pub fn charset(content_type: Option<&str>) -> Result<Option<Charset>, ApiError> {
+    let Some(label) = MediaType::parse(content_type.unwrap_or_default()).charset else { return Ok(None) };
+    Charset::named(&label).map(Some).ok_or_else(|| {
+        let detail = format!("documents are not read in this character set: expected {NAMES}");
+        ApiError::new(ErrorCode::UnsupportedMediaType, detail)
+    })
 }
 
 /// A body that is being read.
@@ -204,7 +222,8 @@ fn essence(content_type: Option<&str>) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{
-        Body, BoundedBody, DocumentType, MAX_BODY_BYTES, json, json_of, optional_json, require_json,
+        Body, BoundedBody, Charset, DocumentType, ErrorCode, MAX_BODY_BYTES, charset, json, json_of,
+        optional_json, require_json,
     };
 
     /// The pieces of a body until it is refused, and how it ended.
@@ -261,18 +280,36 @@ mod tests {
 
     #[test]
     fn a_document_is_text_or_a_pdf() {
-        for kind in [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html, DocumentType::Pdf] {
+        use DocumentType::{Csv, Html, Json, Markdown, Pdf, Plain};
+        for kind in [Plain, Markdown, Html, Csv, Json, Pdf] {
             assert_eq!(DocumentType::of(Some(kind.as_str())), Ok(kind));
             let spelt = format!(" {} ; charset=utf-8", kind.as_str().to_uppercase());
             assert_eq!(DocumentType::of(Some(&spelt)), Ok(kind));
         }
-        for other in [None, Some(""), Some("text"), Some("text/html5"), Some("application/json")] {
+        for other in [None, Some(""), Some("text"), Some("text/html5"), Some("application/csv")] {
             assert_eq!(
                 DocumentType::of(other).unwrap_err().code.as_str(),
                 "unsupported_media_type",
                 "{other:?}"
             );
         }
+    }
+
+    // Issue 44
+    #[test]
+    fn a_document_may_name_its_character_set() {
+        let named = |value: &str| charset(Some(&format!("text/csv; header=present; charset={value}")));
+        assert_eq!((charset(Some("text/csv")), charset(None)), (Ok(None), Ok(None)));
+        assert_eq!(named("\"UTF-16\""), Ok(Some(Charset::Utf16Le)));
+        assert_eq!(named("iso-8859-1"), Ok(Some(Charset::Windows1252)));
+        let refused = named("shift_jis").unwrap_err();
+        assert_eq!(refused.code, ErrorCode::UnsupportedMediaType);
+        assert!(
+            refused.detail.contains("iso-8859-1") && refused.detail.contains("utf-16le"),
+            "{}",
+            refused.detail
+        );
+        assert_eq!(Body::Document.check_type(Some("text/csv; charset=big5")), Err(refused));
     }
 
     #[test]
@@ -284,7 +321,7 @@ mod tests {
             (json::<String>(), [false, true, false, false]),
             (optional_json::<String>(), [false, true, false, false]),
             (Body::File, [true; 4]),
-            (Body::Document, [false, false, true, false]),
+            (Body::Document, [false, true, true, false]),
         ];
         for (body, expected) in table {
             assert_eq!(TYPES.map(|content_type| body.check_type(content_type).is_ok()), expected);

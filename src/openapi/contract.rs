@@ -80,7 +80,8 @@ pub enum Content {
 }
 
 /// The types of documents that every deployment reads. PDFs need Workers AI.
-const DOCUMENTS: [DocumentType; 3] = [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html];
+const DOCUMENTS: [DocumentType; 5] =
+    [DocumentType::Plain, DocumentType::Markdown, DocumentType::Html, DocumentType::Csv, DocumentType::Json];
 
 impl Contract {
     /// The contract as far as the route's row knows it: access, body, and the refusals that the two cause.
@@ -326,8 +327,11 @@ fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
         Body::OptionalJson(JsonType { schema, .. }) => (false, content(Content::Json(schema), types)),
         Body::File => (false, content(Content::Bytes, types)),
         Body::Document => {
-            let text = json!({ "schema": { "type": "string", "pattern": r"\S" } });
-            (true, DOCUMENTS.map(|kind| (kind.as_str().to_owned(), text.clone())).into_iter().collect())
+            let text = json!({ "type": "string", "pattern": r"\S" });
+            let schema = |kind| if kind == DocumentType::Json { json!({}) } else { text.clone() };
+            let described =
+                |kind: DocumentType| (kind.as_str().to_owned(), json!({ "schema": schema(kind) }));
+            (true, DOCUMENTS.map(described).into_iter().collect())
         }
     };
     Some(json!({ "required": required, "content": content }))

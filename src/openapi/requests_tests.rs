@@ -100,9 +100,14 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// The operation whose JSON is a document: the service keeps its text and knows no members of it.
+const OF_A_DOCUMENT: &str = "AddDocument";
+
 /// The walks through all bodies that are JSON, by their operations.
 fn walks(document: &Value) -> BTreeMap<&str, Walk<'_>> {
-    let bodies = operations(document).filter_map(|(_, _, operation)| {
+    let operations =
+        operations(document).filter(|(_, _, operation)| operation["operationId"] != OF_A_DOCUMENT);
+    let bodies = operations.filter_map(|(_, _, operation)| {
         let schema = operation["requestBody"]["content"]["application/json"].get("schema")?;
         let named =
             schema["$ref"].as_str().unwrap_or_else(|| panic!("{operation} has a body without a name"));

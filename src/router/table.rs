@@ -303,7 +303,8 @@ routes! {
         Delete "/api/collections/{}" => DeleteCollection(collection), Needs(Write), Nothing;
         /// Lists the documents of a collection, newest first.
         Get "/api/collections/{}/documents" => Documents(collection), Needs(Read), Nothing;
-        /// Adds a document to a collection. The body is the document, in UTF-8. The service keeps its text.
+        /// Adds a document to a collection. The body is the document, in UTF-8, UTF-16 or windows-1252, whose other name is
+        /// ISO-8859-1. The service keeps its text.
         Post "/api/collections/{}/documents" => AddDocument(collection), Needs(Write), Body::Document;
         /// Deletes a document.
         Delete "/api/collections/{}/documents/{}" => DeleteDocument(collection, document), Needs(Write), Nothing;

@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use dialects::{ai_sdk, mcp, openai};
 use features::knowledge::chunks::{chunks, rows};
+use features::knowledge::structured::{csv, json};
 use features::reader::markdown;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
@@ -124,7 +125,11 @@ async fn respond(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
 async fn document(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
     let html = "<p>a</p>".repeat(most / 8);
     let chunks = chunks(&markdown(&html, pace).await?, true, pace).await?;
-    rows(&chunks, pace).await.map(drop)
+    rows(&chunks, pace).await?;
+    let table = format!("a\n{}", "1,\"b\"\n".repeat(most / 7));
+    rows(&csv(&table, pace).await?, pace).await?;
+    let list = format!("[{}1]", "[1],".repeat(most / 4 - 1));
+    rows(&json(&list, pace).await?, pace).await.map(drop)
 }
 
 // Issue 42, M5

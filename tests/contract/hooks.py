@@ -44,7 +44,7 @@ BEYOND_SCHEMAS = [
     ("Approval", r"content(\..*)?", "the answer to a form alone has a content, and satisfies the form's schemas"),
     ("Put(Project)?Instructions", r"content", "bytes are bounded"),
     ("MintKey", r"expires_at", "it must be in the future"),
-    ("AddDocument", r"", "HTML must have visible text"),
+    ("AddDocument", r"", "HTML must have visible text, and JSON be JSON"),
     ("Mcp", r"", "an id is a number of 64 bits, and headers may ask for another revision"),
     ("Export|Threads|Messages|Records|AgentRounds|Memories|Collections|Documents|Audit", r"cursor", "only the service makes cursors"),
 ]

@@ -273,7 +273,8 @@ async fn bad_documents_are_refused() {
         ("text/plain", b"\xff\xfe".to_vec(), 400, "invalid_request"),
         ("text/html", b"<script>x</script>".to_vec(), 400, "invalid_request"),
         ("application/pdf", b"%PDF-1.7".to_vec(), 415, "unsupported_media_type"),
-        ("application/json", b"{}".to_vec(), 415, "unsupported_media_type"),
+        ("application/json", b"{".to_vec(), 400, "invalid_request"),
+        ("application/xml", b"<a/>".to_vec(), 415, "unsupported_media_type"),
         ("", b"x".to_vec(), 415, "unsupported_media_type"),
         ("text/plain", vec![b'x'; (1 << 20) + 1], 413, "body_too_large"),
     ] {

@@ -23,6 +23,7 @@ mod clients;
 mod collections;
 mod continued;
 mod demo;
+mod document_types;
 mod durability;
 mod embeddings;
 mod endless_providers;

@@ -1,12 +1,14 @@
 //! Collections of documents. A user searches them, and lets turns search them.
 
 use bindings::d1::text;
+use features::knowledge::charset::{self, BYTE_DECODED, Charset, NAMES};
 use features::knowledge::chunks::{Chunk, chunks, rows};
 use features::knowledge::statements::{COLLECTION_THERE, DOCUMENT_THERE};
 use features::knowledge::store::collections::{
     D1Collections, MAX_BYTES, MAX_COLLECTIONS, MAX_DOCUMENTS, NewDocument, NotAdded,
 };
 use features::knowledge::store::conversion::{Unread, markdown_of_pdf, reads_pdfs};
+use features::knowledge::structured::{csv, json};
 use features::knowledge::{Collections, KnowledgeError};
 use features::reader::markdown;
 use platform::quota::Stored;
@@ -17,7 +19,7 @@ use wire::protocol::{
 };
 
 use crate::audit::store::Where;
-use crate::body::{DocumentType, HeldBody, MAX_BODY_BYTES};
+use crate::body::{self, DocumentType, HeldBody, MAX_BODY_BYTES};
 use crate::call::{Answer, Call};
 use crate::cursor::ListCursor;
 use crate::ids::uuid_v7;
@@ -92,7 +94,9 @@ pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Answer, F
 /// `POST …/documents?name=`: the body is the document.
 pub async fn add(call: &Call, owner: &Owner, id: &str, body: HeldBody) -> Result<Answer, Failure> {
     let (body, _permit) = body.into_parts();
-    let media_type = DocumentType::of(call.header("content-type").as_deref())?;
+    let content_type = call.header("content-type");
+    let media_type = DocumentType::of(content_type.as_deref())?;
+    let charset = body::charset(content_type.as_deref())?;
     let name = query::name(call.query())?;
     let collection = existing(call, owner, id).await?;
     if collection.documents >= MAX_DOCUMENTS {
@@ -107,7 +111,7 @@ pub async fn add(call: &Call, owner: &Owner, id: &str, body: HeldBody) -> Result
     let upload = Upload::of(call, owner)?;
     upload.reserve(call, Stored::from_bytes(bytes)).await?;
     let mut used = Stored::default();
-    let new = RawDocument { collection_id: &collection.id, name, media_type, body };
+    let new = RawDocument { collection_id: &collection.id, name, media_type, charset, body };
     let added = add_sent(call, owner, new, (&upload, &mut used)).await;
     upload.settle(call, used);
     added
@@ -118,6 +122,7 @@ struct RawDocument<'a> {
     collection_id: &'a str,
     name: String,
     media_type: DocumentType,
+    charset: Option<Charset>,
     body: Vec<u8>,
 }
 
@@ -126,13 +131,13 @@ struct RawDocument<'a> {
 async fn add_sent(
     call: &Call,
     owner: &Owner,
-    RawDocument { collection_id, name, media_type, body }: RawDocument<'_>,
+    RawDocument { collection_id, name, media_type, charset, body }: RawDocument<'_>,
     (upload, used): (&Upload, &mut Stored),
 ) -> Result<Answer, Failure> {
     let (bytes, stored) = (body.len() as u64, Stored::from_bytes(body.len() as u64));
-    let sent = sent_text(call, media_type, body).await?;
     let pauses = pauses(Date::now().as_millis());
     let pace = Pace::new(&pauses);
+    let sent = sent_text(call, media_type, (charset, body), &pace).await?;
     let pieces = pieces(&sent, media_type, &pace).await?;
     let rows = rows(&pieces, &pace).await?;
     let document = Document {
@@ -156,11 +161,21 @@ async fn add_sent(
 }
 
 /// The text of a document.
-async fn sent_text(call: &Call, media_type: DocumentType, body: Vec<u8>) -> Result<String, Failure> {
+async fn sent_text(
+    call: &Call,
+    media_type: DocumentType,
+    (charset, body): (Option<Charset>, Vec<u8>),
+    pace: &Pace<'_>,
+) -> Result<String, Failure> {
     let text = match media_type {
         DocumentType::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
-        DocumentType::Plain | DocumentType::Markdown | DocumentType::Html => String::from_utf8(body)
-            .map_err(|_| ApiError::new(ErrorCode::InvalidRequest, "the document is not UTF-8"))?,
+        media_type => {
+            pace.before(body.len() * BYTE_DECODED).await?;
+            charset::text(body, charset, media_type == DocumentType::Html).ok_or_else(|| {
+                let detail = format!("the document is not UTF-8: name its charset in content-type ({NAMES})");
+                ApiError::new(ErrorCode::InvalidRequest, detail)
+            })?
+        }
     };
     if text.len() > MAX_BODY_BYTES {
         let detail = format!("the document has more than {MAX_BODY_BYTES} bytes of text");
@@ -175,6 +190,8 @@ async fn pieces(text: &str, media_type: DocumentType, pace: &Pace<'_>) -> Result
         DocumentType::Plain => chunks(text, false, pace).await?,
         DocumentType::Markdown | DocumentType::Pdf => chunks(text, true, pace).await?,
         DocumentType::Html => chunks(&markdown(text, pace).await?, true, pace).await?,
+        DocumentType::Csv => csv(text, pace).await?,
+        DocumentType::Json => json(text, pace).await?,
     };
     match pieces.is_empty() {
         true => Err(ApiError::new(ErrorCode::InvalidRequest, "the document has no text").into()),

@@ -12,9 +12,9 @@ use super::search;
 pub const MAX_CHUNK_CHARS: usize = 1_500;
 const OVERLAP_CHARS: usize = 150;
 /// The most chunks that respect the sections of a document.
-const MAX_SECTIONED: usize = 2_000;
+pub(super) const MAX_SECTIONED: usize = 2_000;
 /// The longest path of headings, in characters.
-const MAX_HEADING_CHARS: usize = 200;
+pub(super) const MAX_HEADING_CHARS: usize = 200;
 
 /// A chunk of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ async fn divided_by_lines(text: &str, is_markdown: bool, pace: &Pace<'_>) -> Res
 }
 
 /// Removes invisible characters: SQLite ends texts at a NUL.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
@@ -168,7 +168,7 @@ impl Pieces {
 }
 
 /// Divides a text after at most this many characters, at the end of a paragraph, sentence or word.
-fn divided(text: &str, chars: usize) -> (&str, &str) {
+pub(super) fn divided(text: &str, chars: usize) -> (&str, &str) {
     let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
     let (head, _) = text.split_at(end);
     // Cuts only in the second half, to avoid many small chunks.

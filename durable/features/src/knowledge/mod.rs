@@ -6,6 +6,7 @@ use crate::marks::IS_DATA;
 use engine::ports::Tool;
 use engine::toolbelt::ToolSpec;
 
+pub mod charset;
 pub mod chunks;
 pub mod collections;
 pub mod embeddings;
@@ -17,6 +18,7 @@ pub mod search;
 pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
+pub mod structured;
 #[cfg(test)]
 mod turn_tests;
 

@@ -68,7 +68,7 @@ it("sends documents with their media types, one after the other, and names those
   const file = (name: string, type = "", size = 1) => new File([new Uint8Array(size)], name, { type });
   requests = [];
   await collections.add([
-    file("a b.MD"), file("page.htm"), file("notes", "text/plain"), file("x.PDF"), file("x.zip", "application/zip"), file("none.txt", "", 0),
+    file("a b.MD"), file("page.htm"), file("notes", "text/plain"), file("x.PDF"), file("list.CSV", "application/vnd.ms-excel"), file("x.json"), file("x.zip", "application/zip"), file("none.txt", "", 0),
     file("bad.txt"), file("just.txt", "", MAX_DOCUMENT_BYTES), file("over.txt", "", MAX_DOCUMENT_BYTES + 1),
   ]);
   const posted = requests.filter(({ line }) => line.startsWith("POST"));
@@ -77,11 +77,13 @@ it("sends documents with their media types, one after the other, and names those
     ["POST /api/collections/a/documents?name=page.htm", "text/html"],
     ["POST /api/collections/a/documents?name=notes", "text/plain"],
     ["POST /api/collections/a/documents?name=x.PDF", "application/pdf"],
+    ["POST /api/collections/a/documents?name=list.CSV", "text/csv"],
+    ["POST /api/collections/a/documents?name=x.json", "application/json"],
     ["POST /api/collections/a/documents?name=bad.txt", "text/plain"],
     ["POST /api/collections/a/documents?name=just.txt", "text/plain"],
   ]);
   expect(collections.shelf.get().refused).toEqual([
-    "“x.zip” is not text, Markdown, HTML or PDF. Save it as one of these first.",
+    "“x.zip” is not text, Markdown, HTML, CSV, JSON or PDF. Save it as one of these first.",
     "“none.txt” is empty.",
     "“bad.txt” was refused: It is not UTF-8.",
     "“over.txt” is too large: a document can have 1 MiB. Split it.",
@@ -98,12 +100,12 @@ it("takes PDFs only where the service reads them", async () => {
   answer = (line) => (/GET .*collections(\?|$)/.test(line) ? Response.json({ collections: [collection("a")], next_cursor: null, reads_pdfs: false }) : usual(line));
   const { collections } = await loaded();
   collections.open(collection("a"));
-  expect([accepted(true), accepted(false)]).toEqual([".txt,.md,.markdown,.html,.htm,.pdf", ".txt,.md,.markdown,.html,.htm"]);
+  expect([accepted(true), accepted(false)]).toEqual([".txt,.md,.markdown,.html,.htm,.csv,.json,.pdf", ".txt,.md,.markdown,.html,.htm,.csv,.json"]);
   expect(collections.shelf.get().readsPdfs).toBe(false);
   requests = [];
   await collections.add([new File(["%PDF-"], "x.pdf")]);
   expect(requests).toEqual([]);
-  expect(collections.shelf.get().refused).toEqual(["“x.pdf” is not text, Markdown or HTML. Save it as one of these first."]);
+  expect(collections.shelf.get().refused).toEqual(["“x.pdf” is not text, Markdown, HTML, CSV or JSON. Save it as one of these first."]);
 });
 
 it("deletes a document", async () => {

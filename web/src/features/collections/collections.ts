@@ -16,6 +16,8 @@ const TYPES: Record<string, string> = {
   markdown: "text/markdown",
   html: "text/html",
   htm: "text/html",
+  csv: "text/csv",
+  json: "application/json",
   pdf: PDF,
 };
 /** The service's limit for one document (docs/wire-protocol.md). */
