@@ -70,6 +70,7 @@ async fn run() -> Result<(), Problem> {
         let context = ToolContext {
             clock: Rc::clone(&clock),
             operation_id: "conformance".into(),
+            time_zone: None,
             workspace_root: None,
             seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
         };

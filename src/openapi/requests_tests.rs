@@ -30,11 +30,11 @@ const ANYTHING: &[(&str, &str)] = &[
         "CompletionBody.messages[]{}",
         "OpenAI's messages; `dialects::openai` reads those that it knows into a message",
     ),
-    ("CompletionBody.metadata{}", "OpenAI's; of its members the service reads one"),
+    ("CompletionBody.metadata{}", "OpenAI's; of its members the service reads two"),
     ("CompletionBody.stream_options{}", "OpenAI's; of its members the service reads one"),
     ("CompletionBody.tools[]{}", "OpenAI's tools; the toolbelt checks those that it knows"),
     ("ResponseBody.input", "OpenAI's items; `dialects::openai` reads those that it knows into a message"),
-    ("ResponseBody.metadata{}", "OpenAI's; of its members the service reads one"),
+    ("ResponseBody.metadata{}", "OpenAI's; of its members the service reads two"),
     ("ResponseBody.tools[]{}", "OpenAI's tools; the toolbelt checks those that it knows"),
 ];
 

@@ -39,6 +39,7 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
         Wants::Turn { mut request, same, follows, mut history } => {
             ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
+            chat::check_time_zone(call, &request)?;
             let turn_id = match same {
                 Some((id, message)) => {
                     pace.before(message.len().saturating_mul(BYTE_READ)).await?;

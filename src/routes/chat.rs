@@ -1,7 +1,9 @@
 //! `POST /api/chat`: checks the request and hands it to its thread's object, which answers with the stream.
 
+use engine::ports::Clock;
 use engine::toolbelt::client;
-use wire::protocol::{ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
+use platform::clock::JsClock;
+use wire::protocol::{ApiError, ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use worker::console_debug;
 
 use super::sessions;
@@ -14,6 +16,7 @@ use crate::problem::Failure;
 pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
     let request = ChatRequest::parse(body)?;
     client::check(request.client_tools.as_deref().unwrap_or_default())?;
+    check_time_zone(call, &request)?;
     for member in request.ignored() {
         console_debug!("{member} was sent and is ignored");
     }
@@ -28,6 +31,17 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
     let command =
         ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted };
     sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
+}
+
+/// Refuses a time zone that the platform does not know.
+pub fn check_time_zone(call: &Call, request: &ChatRequest) -> Result<(), ApiError> {
+    match &request.time_zone {
+        Some(zone) if JsClock.utc_offset_minutes(call.now, zone).is_none() => {
+            let detail = "expected a name of the IANA time zone database, such as Europe/Berlin";
+            Err(ApiError::field("time_zone", detail))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The visitor who sends a request; none for a user with a name.

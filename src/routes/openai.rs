@@ -51,7 +51,7 @@ pub async fn answer(call: &Call, owner: Owner, body: HeldBody, api: OpenAiApi) -
 /// A message, or answers to calls.
 async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
     let pauses = pauses(Date::now().as_millis());
-    let Sent { thread, wants, how, instructions, mut ignored } =
+    let Sent { thread, wants, how, instructions, time_zone, mut ignored } =
         Sent::parse(body, api, &Pace::new(&pauses)).await?;
     let dialect = Dialect::OpenAi(how);
     let (thread_id, command) = match wants {
@@ -63,6 +63,7 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
         Wants::Turn { mut request, after, mut history } => {
             ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
+            chat::check_time_zone(call, &request).map_err(|error| error.renamed("time_zone", time_zone))?;
             // The same key is the same turn.
             let turn_id = match call.header("idempotency-key") {
                 Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),

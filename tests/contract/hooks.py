@@ -32,6 +32,7 @@ BEYOND_SCHEMAS = [
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("AiSdkChat", r"(messages|tools)(\[\d+\].*)?|system", "the newest message must be one to answer, a tool must be one of ours, and bytes are bounded"),
     ("Chat", r"instructions", "bytes are bounded"),
+    ("Chat|AiSdkChat|ChatCompletion|CreateResponse", r"(metadata\.)?time_zone", "the platform knows the names of zones"),
     ("AiSdkChat", r"id", "its bytes are bounded"),
     ("AiSdkChat", r"model|browser_context\.tab_count", "as of Chat"),
     ("ChatCompletion|CreateResponse", r"(messages|input|tools)(\[\d+\].*)?|instructions|model|previous_response_id|metadata\.thread_id", "as of AiSdkChat; and an answer must be there"),
@@ -367,6 +368,9 @@ def before_call(context, case, kwargs):
         case.body["key"] = os.environ["ESPALIER_CONTRACT_KEY"]
     if name == "SearchCollection" and DICE.random() < 0.5:
         case.query["q"] = "hello"
+    zone = case.body.get("time_zone") if isinstance(case.body, dict) else None
+    if isinstance(zone, str) and len(zone) <= 64 and DICE.random() < 0.75:
+        case.body["time_zone"] = "Europe/Berlin"
     if name == "AiSdkChat" and isinstance(case.body, dict) and DICE.random() < 0.5:
         case.body["messages"] = [{"id": "m", "role": "user", "parts": [{"type": "text", "text": " "}]}]
     if name == "ChatCompletion" and isinstance(case.body, dict):

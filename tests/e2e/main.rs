@@ -35,6 +35,7 @@ mod hostile;
 mod instructions;
 mod isolation;
 mod keys;
+mod local_time;
 mod long_term_memory;
 mod mcp;
 mod mcp_server;

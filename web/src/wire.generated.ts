@@ -36,7 +36,12 @@ media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>,
  * Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
  * none.
  */
-instructions?: string, include?: Array<string>, replaces_message_id?: string, 
+instructions?: string, 
+/**
+ * The user's time zone, a name of the IANA time zone database: the model gets the time there beside UTC. An unknown
+ * name is refused.
+ */
+time_zone?: string, include?: Array<string>, replaces_message_id?: string, 
 /**
  * The named workspace that the turn uses instead of the thread's own.
  */

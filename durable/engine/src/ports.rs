@@ -140,6 +140,8 @@ pub struct ToolContext {
     pub clock: Rc<dyn Clock>,
     /// The `tool_call_id`. An interrupted call of an idempotent tool keeps it when it runs again.
     pub operation_id: Rc<str>,
+    /// The user's time zone, where the request names one.
+    pub time_zone: Option<Rc<str>>,
     /// The root directory for tools of the class `workspace_write`; none where the session has no workspace.
     pub workspace_root: Option<Rc<str>>,
     /// The file versions that the level has seen, and those that this call sees.
@@ -152,6 +154,11 @@ pub trait Clock {
     fn now_ms(&self) -> u64;
     /// Completes after this time; dropping the future clears the timer.
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
+    /// How many minutes clocks in a time zone are ahead of UTC at this time. `zone` is a name of the IANA time zone
+    /// database; none where the clock does not know it.
+    fn utc_offset_minutes(&self, _ms: u64, _zone: &str) -> Option<i32> {
+        None
+    }
 }
 
 /// The turn's one way to write.

@@ -60,6 +60,7 @@ fn call(name: &str, written: &str) -> Result<String, String> {
             let context = ToolContext {
                 clock: Rc::new(FakeClock::at(1_700_000_000_000)),
                 operation_id: "call_1".into(),
+                time_zone: None,
                 workspace_root: Some("root/".into()),
                 seen: Rc::default(),
             };

@@ -1,4 +1,4 @@
-//! `current_time`: the current time in UTC.
+//! `current_time`: the current time in UTC, and where a person is.
 
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::json;
 use wire::time::rfc3339;
 
+use engine::journal::LocalTime;
 use engine::made_once;
-use engine::ports::{Tool, ToolContext, ToolError};
+use engine::ports::{Clock, Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, ToolSpec};
@@ -15,7 +16,9 @@ use engine::toolbelt::{PermissionClass, ToolSpec};
 pub(super) struct CurrentTime(ToolSpec);
 
 #[derive(Deserialize)]
-struct Arguments {}
+struct Arguments {
+    time_zone: Option<String>,
+}
 
 impl Default for CurrentTime {
     fn default() -> Self {
@@ -24,8 +27,17 @@ impl Default for CurrentTime {
             declare(
                 "current_time",
                 PermissionClass::Safe,
-                "Returns the current date and time in UTC, as RFC 3339.",
-                json!({"type": "object", "properties": {}, "additionalProperties": false}),
+                "Returns the current date and time as RFC 3339: in the time zone that you name, else in the user's, and in \
+                 UTC.",
+                json!({
+                    "type": "object",
+                    "properties": {"time_zone": {
+                        "type": "string",
+                        "description": "a name of the IANA time zone database; the user's zone, if it is known, by default"
+                    }},
+                    "additionalProperties": false,
+                    "examples": [{"time_zone": "Europe/Berlin"}],
+                }),
             )
         ))
     }
@@ -37,12 +49,21 @@ impl Tool for CurrentTime {
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        let result = arguments::read(&self.0, json).and_then(|Arguments {}| format(context.clock.now_ms()));
+        let result = arguments::read(&self.0, json).and_then(|Arguments { time_zone }| {
+            let zone = time_zone.as_deref().map(str::trim).or(context.time_zone.as_deref());
+            format(&*context.clock, zone.filter(|zone| !zone.eq_ignore_ascii_case("utc")))
+        });
         ready(result).boxed_local()
     }
 }
 
-fn format(now_ms: u64) -> Result<String, ToolError> {
-    let unusable = || ToolError("the clock has no usable time".to_owned());
-    rfc3339(now_ms).ok_or_else(unusable)
+fn format(clock: &dyn Clock, zone: Option<&str>) -> Result<String, ToolError> {
+    let (now_ms, unusable) = (clock.now_ms(), || ToolError("the clock has no usable time".to_owned()));
+    let Some(zone) = zone else { return rfc3339(now_ms).ok_or_else(unusable) };
+    let offset = clock.utc_offset_minutes(now_ms, zone).ok_or_else(|| {
+        let told = "time_zone is unknown: give a name of the IANA time zone database, such as Europe/Berlin or \
+                    America/New_York, or leave it out";
+        ToolError(told.to_owned())
+    })?;
+    LocalTime::new(now_ms, zone, offset).map(|time| time.text).ok_or_else(unusable)
 }

@@ -40,11 +40,17 @@ fn makes_plans(name: &str) -> bool {
 }
 
 fn run(name: &str, arguments: &Value) -> Result<String, String> {
+    run_in(None, name, arguments)
+}
+
+/// The call of a user whose request names this time zone.
+fn run_in(time_zone: Option<&str>, name: &str, arguments: &Value) -> Result<String, String> {
     let standard = Standard::new(&everything());
     let tool = standard.all().iter().find(|tool| tool.spec().name == name).unwrap();
     let context = ToolContext {
         clock: Rc::new(FakeClock::at(1_700_000_000_123)),
         operation_id: "call_1".into(),
+        time_zone: time_zone.map(Rc::from),
         workspace_root: Some("root/".into()),
         seen: Rc::default(),
     };
@@ -55,6 +61,30 @@ fn run(name: &str, arguments: &Value) -> Result<String, String> {
 #[test]
 fn current_time_is_rfc_3339_in_utc() {
     assert_eq!(run("current_time", &json!({})), Ok("2023-11-14T22:13:20Z".to_owned()));
+}
+
+// Issue 44: the zone of the call, else that of the request, else UTC.
+#[test]
+fn current_time_tells_the_time_of_a_zone() {
+    let time = |zone: Option<&str>, arguments: Value| run_in(zone, "current_time", &arguments);
+    let of_zone = |time: &str| Ok(format!("{time}, 2023-11-14T22:13:20Z (UTC)"));
+    let india = of_zone("2023-11-15T03:43:20+05:30 (Wednesday, Asia/Kolkata)");
+    let canada = of_zone("2023-11-14T18:43:20-03:30 (Tuesday, America/St_Johns)");
+    assert_eq!(time(None, json!({"time_zone": "Asia/Kolkata"})), india);
+    assert_eq!(time(Some("Asia/Kolkata"), json!({})), india);
+    assert_eq!(time(Some("Asia/Kolkata"), json!({"time_zone": " America/St_Johns "})), canada);
+    assert_eq!(
+        time(Some("Asia/Kolkata"), json!({"time_zone": "utc"})),
+        Ok("2023-11-14T22:13:20Z".to_owned())
+    );
+    for unknown in ["CEST", "Europe/Nowhere", &"x".repeat(1_000)] {
+        let told = time(Some("Asia/Kolkata"), json!({"time_zone": unknown})).unwrap_err();
+        assert_eq!(
+            told,
+            "time_zone is unknown: give a name of the IANA time zone database, such as Europe/Berlin or \
+             America/New_York, or leave it out"
+        );
+    }
 }
 
 /// Generates arguments that the published schema of each tool allows. The Rust types read all of them. They also read

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use engine::budget::Amount;
 use engine::hooks::speak_of_todos;
 use engine::journal::{
-    AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, Session, Setting, Summaries, TurnSpec,
+    AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, LocalTime, Session, Setting, Summaries, TurnSpec,
 };
 use engine::offer::InContext;
 use engine::ports::{Model, Tools};
@@ -56,6 +56,8 @@ pub struct Frame<'a> {
     pub user_message: &'a StoredMessage,
     /// The client's instructions for the turn.
     pub instructions: Option<&'a str>,
+    /// The user's time zone.
+    pub time_zone: Option<&'a str>,
     /// The message, with its images and files.
     pub content: &'a Content,
     /// Where the turn's files are.
@@ -159,6 +161,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         agent_hooks,
         instructions: instructions.in_tree(),
         client_instructions: given.map(ClientInstructions::new),
+        local_time: frame.time_zone.and_then(|zone| local_time(thread, zone, frame.user_message.created_at)),
         forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
         ..setting(frame, &limits, has_tools, draft)
     };
@@ -192,6 +195,11 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         created_at: frame.user_message.created_at,
     };
     Ok((spec.with_least_reader(), parts))
+}
+
+/// A time where clocks have this zone. The Worker refuses an unknown zone; it has none here either.
+fn local_time(thread: &Thread, zone: &str, ms: u64) -> Option<LocalTime> {
+    LocalTime::new(ms, zone, thread.clock.utc_offset_minutes(ms, zone)?)
 }
 
 /// The prompt of a next turn without a chat context, memories and servers: the one that a person reads while no turn is

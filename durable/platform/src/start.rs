@@ -172,6 +172,7 @@ impl Thread {
             user_message: &opening.user_message,
             content: &request.content,
             instructions: request.instructions.as_deref(),
+            time_zone: request.time_zone.as_deref(),
             workspace_root: match &request.workspace {
                 Some(name) => format!("{}{name}/", ask.owner.workspaces_root()),
                 None => ask.owner.workspace_root(ask.thread_id),

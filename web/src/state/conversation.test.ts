@@ -1,9 +1,10 @@
 // N-003. Sending a message: the members of the request, and typed words survive every failure.
 
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { compose } from "../feature";
 import { fakeService, finished, opened, problem } from "./conversation.fixture";
 import { draftFiles, drafts, NEW_CHAT } from "./drafts";
+import { requestOf } from "./request";
 import { subjects } from "./subject";
 
 const service = fakeService();
@@ -19,18 +20,27 @@ it("sends nothing before the expected chat is open", async () => {
   expect(service.requests.length).toBe(1);
 });
 
-it("carries the words and two ids, without modes or tools", async () => {
+it("carries the words, two ids and the time zone, without modes or tools", async () => {
   service.answer = ({ body }) => finished(body["turn_id"]!);
   const { send, began } = opened();
   const state = await send("Hi");
   expect(service.requests.map(({ url, body }) => [url, Object.keys(body).sort()])).toEqual([
-    ["/api/chat", ["content", "thread_id", "turn_id"]],
+    ["/api/chat", ["content", "thread_id", "time_zone", "turn_id"]],
   ]);
+  expect(service.requests[0]!.body["time_zone"]).toBe(Intl.DateTimeFormat().resolvedOptions().timeZone);
   expect(began).toEqual([service.requests[0]!.body["thread_id"]]);
   expect(state.running).toBeNull();
   expect(state.exchanges).toMatchObject([
     { question: "Hi", answer: { finishReason: "stop", entries: [{ content: "Hello" }] } },
   ]);
+});
+
+it("names no time zone that the browser does not know", () => {
+  for (const timeZone of ["Etc/Unknown", "", undefined]) {
+    vi.stubGlobal("Intl", { DateTimeFormat: () => ({ resolvedOptions: () => ({ timeZone }) }) });
+    expect(requestOf(null, "Hi", null, null)).not.toHaveProperty("time_zone");
+    vi.unstubAllGlobals();
+  }
 });
 
 it("names the chat's subject, which a new chat passes on to its thread", async () => {

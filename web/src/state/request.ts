@@ -17,16 +17,24 @@ export function sends(request: TurnRequest, threadId: string | null, content: Co
   );
 }
 
+/** The time zone of this browser; none where the browser does not know it. */
+function timeZone(): string | undefined {
+  const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions();
+  return zone && zone !== "Etc/Unknown" ? zone : undefined;
+}
+
 /** A new request. `replaced`: the message that it replaces. `from`: the turn that it continues or asks again. */
 export function requestOf(threadId: string | null, content: Content, replaced: string | null, from: TurnView | null): TurnRequest {
   const { model } = settings.get();
   const chat = threadId ?? NEW_CHAT;
+  const zone = timeZone();
   return {
     content,
     thread_id: threadId ?? crypto.randomUUID(),
     turn_id: crypto.randomUUID(),
     ...(replaced === null ? {} : { replaces_message_id: replaced }),
     ...(model === null ? {} : { model }),
+    ...(zone === undefined ? {} : { time_zone: zone }),
     ...requestPart(chat),
     ...Object.assign({}, ...features().map((feature) => feature.request?.(chat, from))),
   };

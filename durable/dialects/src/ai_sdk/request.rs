@@ -21,7 +21,7 @@ use wire::protocol::{ApiError, ChatRequest, Content, ErrorCode, GivenAnswer, IfR
 /// The longest id of a chat, in bytes: it stands in addresses.
 pub const MAX_CHAT_ID: usize = 1_024;
 /// The options of the service in a body, and their names in its own one.
-const OPTIONS: [(&str, &str); 9] = [
+const OPTIONS: [(&str, &str); 10] = [
     ("model", "model"),
     ("tools", "client_tools"),
     ("chat_context", "chat_context"),
@@ -31,6 +31,7 @@ const OPTIONS: [(&str, &str); 9] = [
     ("collections", "collections"),
     ("workspace", "workspace"),
     ("agents", "agents"),
+    ("time_zone", "time_zone"),
 ];
 
 /// The members of a body, and those that decide what is wanted.

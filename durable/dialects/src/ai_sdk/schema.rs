@@ -42,6 +42,9 @@ pub struct ChatBody {
     #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = "^[a-z0-9_-]+$")))]
     workspace: Option<String>,
     agents: Option<bool>,
+    /// The user's time zone, a name of the IANA time zone database.
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
+    time_zone: Option<String>,
 }
 
 /// A list of tools, or a map from names to the rest of each.

@@ -5,7 +5,17 @@ use serde_json::Value;
 use super::{CALL, QUESTION};
 use crate::given::{Part, Words, at, bounded, text};
 use crate::ids::{self, Place};
-use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, GivenAnswer};
+use crate::pieces::{Members, Piece};
+use wire::pace::Pace;
+use wire::protocol::{ApiError, Content, ContentPart, DataUrl, Decision, ErrorCode, GivenAnswer, OpenAiApi};
+
+/// The member that has the conversation.
+pub fn conversation(api: OpenAiApi) -> &'static str {
+    match api {
+        OpenAiApi::ChatCompletions => "messages",
+        OpenAiApi::Responses => "input",
+    }
+}
 
 /// A message of the conversation.
 pub enum Kind {
@@ -35,6 +45,15 @@ pub fn kind(part: &Part) -> Kind {
 /// Whether messages of this role are instructions. OpenAI calls the role by two names.
 pub fn is_system(role: &str) -> bool {
     matches!(role, "system" | "developer")
+}
+
+/// The role of a message that is too much for one go.
+pub async fn role(piece: Piece<'_>, pace: &Pace<'_>) -> Result<Option<String>, ApiError> {
+    match Members::divide(piece.json, "content", pace).await {
+        Err(error) if error.code == ErrorCode::Overloaded => Err(error),
+        Err(_) => Ok(None),
+        Ok(members) => Ok(members.text("role").unwrap_or_default()),
+    }
 }
 
 /// The text of a message.

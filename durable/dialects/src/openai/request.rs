@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::messages::{Kind, answer, content, is_system, kind, said, text_of};
+use super::messages::{Kind, answer, content, conversation, is_system, kind, role, said, text_of};
 use crate::given::{DEFAULT_MODEL, Earlier, MAX_ANSWERS, Part, at, history, too_long};
 use crate::ids::Place;
 use crate::instructions::Instructions;
@@ -21,7 +21,7 @@ const MAX_IGNORED: (usize, usize) = (32, 64);
 const MAX_THREAD: usize = 1_024;
 
 /// The members that have an effect, or are refused where they would have one.
-const KNOWN: [&str; 16] = [
+const KNOWN: [&str; 17] = [
     "background",
     "input",
     "instructions",
@@ -35,6 +35,7 @@ const KNOWN: [&str; 16] = [
     "stream",
     "stream_options",
     "text",
+    "time_zone",
     "tool_choice",
     "tools",
     "top_logprobs",
@@ -60,6 +61,8 @@ pub struct Sent {
     pub how: OpenAi,
     /// The instructions of a request for a turn.
     pub instructions: Instructions,
+    /// The member that has the user's time zone.
+    pub time_zone: &'static str,
     /// The members that the service ignores.
     pub ignored: Vec<String>,
 }
@@ -141,6 +144,19 @@ impl Body<'_> {
         ignored
     }
 
+    /// The member that has the user's time zone, and the zone. Clients that send no members of their own have metadata.
+    fn time_zone(&self) -> Result<(&'static str, Option<String>), ApiError> {
+        if let Some(zone) = self.members.text("time_zone")? {
+            return Ok(("time_zone", Some(zone)));
+        }
+        const NAME: &str = "metadata.time_zone";
+        match at(&self.object("metadata")?, "time_zone") {
+            Value::Null => Ok((NAME, None)),
+            Value::String(zone) => Ok((NAME, Some(zone.clone()))),
+            _ => Err(ApiError::field(NAME, "expected a text")),
+        }
+    }
+
     /// The client's tools; none where it wants none of them called.
     fn tools(&self) -> Result<Vec<ClientTool>, ApiError> {
         let tools = match self.get("tools") {
@@ -196,14 +212,6 @@ impl Body<'_> {
     }
 }
 
-/// The member that has the conversation.
-fn conversation(api: OpenAiApi) -> &'static str {
-    match api {
-        OpenAiApi::ChatCompletions => "messages",
-        OpenAiApi::Responses => "input",
-    }
-}
-
 impl Sent {
     /// Reads and checks a body. The error names the first offending member.
     pub async fn parse<'a>(body: &'a [u8], api: OpenAiApi, pace: &'a Pace<'a>) -> Result<Sent, ApiError> {
@@ -228,7 +236,7 @@ impl Sent {
         if let Wants::Answers { place, .. } = &wants {
             how.segment = place.segment.saturating_add(1);
         }
-        Ok(Sent { thread, wants, how, instructions, ignored })
+        Ok(Sent { thread, wants, how, instructions, time_zone: body.time_zone()?.0, ignored })
     }
 }
 
@@ -359,6 +367,7 @@ impl Body<'_> {
         (at, units): (&str, usize),
         history: Vec<String>,
     ) -> Result<Wants, ApiError> {
+        let (zone, time_zone) = self.time_zone()?;
         let request = ChatRequest {
             content,
             if_running: Some(IfRunning::Supersede),
@@ -366,27 +375,20 @@ impl Body<'_> {
             client_tools: Some(self.tools()?),
             // A closed stream of Chat Completions cannot be read on.
             cancel_on_disconnect: Some(self.api == OpenAiApi::ChatCompletions),
+            time_zone,
             ..ChatRequest::default()
         };
         let content = format!("{at}.content");
         // The check decodes the files.
         self.pace.before(units).await?;
-        let request = request.checked().map_err(|error| error.renamed("content", &content))?;
+        let renamed = |error: ApiError| error.renamed("content", &content).renamed("time_zone", zone);
+        let request = request.checked().map_err(renamed)?;
         let after = match self.api {
             OpenAiApi::ChatCompletions => None,
             OpenAiApi::Responses => self.members.text("previous_response_id")?,
         };
         let after = after.map(|id| super::response(&id).map(|(place, _)| place));
         Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, history })
-    }
-}
-
-/// The role of a message that is too much for one go.
-async fn role(piece: Piece<'_>, pace: &Pace<'_>) -> Result<Option<String>, ApiError> {
-    match Members::divide(piece.json, "content", pace).await {
-        Err(error) if error.code == ErrorCode::Overloaded => Err(error),
-        Err(_) => Ok(None),
-        Ok(members) => Ok(members.text("role").unwrap_or_default()),
     }
 }
 

@@ -17,6 +17,9 @@ pub struct CompletionBody {
     /// Functions that the client carries out.
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     tools: Option<Vec<Map<String, Value>>>,
+    /// The user's time zone, a name of the IANA time zone database. `metadata` may have it instead.
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
+    time_zone: Option<String>,
     /// `thread_id` names the thread.
     metadata: Option<Map<String, Value>>,
 }
@@ -38,6 +41,9 @@ pub struct ResponseBody {
     /// Functions that the client carries out.
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     tools: Option<Vec<Map<String, Value>>>,
+    /// The user's time zone, a name of the IANA time zone database. `metadata` may have it instead.
+    #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
+    time_zone: Option<String>,
     /// `thread_id` names the thread.
     metadata: Option<Map<String, Value>>,
 }

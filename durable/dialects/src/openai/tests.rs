@@ -2,3 +2,4 @@ mod encoding;
 mod instructions;
 mod requests;
 mod resets;
+mod time_zone;

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentSetting, Session};
 use crate::profiles::{Chain, Role};
+use wire::model::Message;
 use wire::protocol::{BrowserContext, ClientInstructions, Hook, ModeProfile, Plan, TreeInstructions};
+use wire::time::{local, rfc3339};
 
 /// The part of [`super::TurnSpec`] that its context decides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,6 +41,9 @@ pub struct Setting {
     /// The page that the user has open beside the chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub browser: Option<BrowserContext>,
+    /// The time at the turn's start where the user is; none where the request names no time zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub local_time: Option<LocalTime>,
     /// The models that review plans, where they differ from the turn's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewers: Option<Chain>,
@@ -73,6 +78,35 @@ pub struct Setting {
     /// The client's instructions for the turn, in the same way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_instructions: Option<ClientInstructions>,
+}
+
+/// A time in the time zone of a person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LocalTime {
+    /// A name of the IANA time zone database.
+    pub time_zone: String,
+    /// The time there and in UTC, in words. A turn that goes on says the same time, whatever the database says by then.
+    pub text: String,
+}
+
+impl LocalTime {
+    /// The beginning of [`LocalTime::message`].
+    pub const MARK: &str = "[Added by the service: the time of the next message is ";
+
+    /// A time in milliseconds since 1970, in a zone whose clocks are so many minutes ahead of UTC. None beyond the year
+    /// 9999.
+    pub fn new(ms: u64, time_zone: &str, offset_minutes: i32) -> Option<Self> {
+        let (there, day) = local(ms, offset_minutes)?;
+        let text = format!("{there} ({day}, {time_zone}), {} (UTC)", rfc3339(ms)?);
+        Some(LocalTime { time_zone: time_zone.to_owned(), text })
+    }
+
+    /// The message that tells a model when a person said the next one.
+    pub fn message(&self) -> Message {
+        let content = [Self::MARK, &self.text, ".]"].concat();
+        Message::User { content: content.into() }
+    }
 }
 
 /// The operator's hooks of a turn.
@@ -116,6 +150,7 @@ impl Default for Setting {
             mode: None,
             simple_iterations: 0,
             browser: None,
+            local_time: None,
             reviewers: None,
             routed: BTreeMap::new(),
             summaries: None,

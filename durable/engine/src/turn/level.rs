@@ -115,7 +115,8 @@ impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, nested, models, model, system, history, instructions, belt, .. } =
             start;
-        let LevelStart { earlier, hooked, schema, opening, memory, digest, own, estimates, .. } = start;
+        let LevelStart { earlier, preface, hooked, schema, opening, memory, digest, own, estimates, .. } =
+            start;
         let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
@@ -130,6 +131,7 @@ impl Level {
         let own_from = history.len();
         let digest = digest.with(&system).with(&instructions.text());
         let mut messages = history;
+        messages.extend(preface);
         messages.push(Rc::new(Message::User { content: instructions }));
         Level {
             path,

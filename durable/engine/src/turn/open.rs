@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 use super::Turn;
 use super::level::{Earlier, Level, LevelStart};
-use crate::journal::{Entry, Fact, LevelSpec};
+use crate::journal::{Entry, Fact, LevelSpec, Work};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
 use crate::record::frozen::Opening;
-use crate::record::keys::{Digest, LevelPath};
+use crate::record::keys::{Digest, LevelPath, work};
 use crate::toolbelt::OutputSchema;
 use wire::model::Message;
 use wire::protocol::Place;
@@ -121,7 +121,10 @@ impl Turn {
         schema: Option<Rc<OutputSchema>>,
     ) -> Level {
         let spec = &opening.spec;
+        let works_for_user = matches!(work(path.as_str()), Work::Subtask | Work::Step | Work::Plan);
         let start = LevelStart {
+            // An agent remembers many messages of one turn.
+            preface: self.time().filter(|_| works_for_user && spec.agent.is_none()),
             hooked: self.copied_hooks(parent, path.as_str()).with(&spec.hooks),
             path,
             place,

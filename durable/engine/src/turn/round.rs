@@ -205,6 +205,7 @@ impl<'a> Round<'a> {
         let context = ToolContext {
             clock: Rc::clone(&ports.clock),
             operation_id,
+            time_zone: self.turn.spec.setting.local_time.as_ref().map(|time| time.time_zone.as_str().into()),
             workspace_root: self.turn.spec.policy.workspace_root.as_deref().map(Rc::from),
             seen: Rc::clone(seen),
         };

@@ -346,6 +346,7 @@ impl Turn {
             system: self.spec.system.as_str().into(),
             history: Vec::new(),
             earlier: Earlier::default(),
+            preface: self.time(),
             hooked: self.own_hooked(),
             instructions: self.spec.content.clone(),
             belt: self.record.borrow().toolsets.get(Some(0)),
@@ -363,6 +364,12 @@ impl Turn {
     fn retrieved(&self) -> Option<Rc<Message>> {
         let content = self.spec.retrieved.as_deref()?;
         Some(Rc::new(Message::User { content: content.into() }))
+    }
+
+    /// The time of the user's message, which stands before that one in this turn and in the history of later turns: then their
+    /// requests begin like those of this turn, and providers read that part from their caches.
+    pub(super) fn time(&self) -> Option<Rc<Message>> {
+        self.spec.setting.local_time.as_ref().map(|time| Rc::new(time.message()))
     }
 
     /// Completes when the turn is stopped; at the turn's deadline, stops the turn itself.

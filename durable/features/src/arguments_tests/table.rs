@@ -9,6 +9,10 @@ pub const CALLS: &[Call] = &[
     // One argument too many.
     ("calculate", r#"{"expression": "17 * 23", "output_schema": {}}"#, Ok("391")),
     ("current_time", r#"{"timezone": "UTC"}"#, Ok("2023-11-14T22:13:20Z")),
+    ("current_time", r#"{"timeZone": "Europe/Berlin"}"#, Ok("2023-11-14T23:13:20+01:00 (Tuesday, Europe/Berlin), 2023-11-14T22:13:20Z (UTC)")),
+    ("current_time", r#"{"time_zone": "Berlin"}"#, Err("!time_zone is unknown: give a name of the IANA time zone database")),
+    ("current_time", r#"{"time_zone": 2}"#, Err("!time_zone is unknown")),
+    ("current_time", r#"{"time_zone": ["Europe/Berlin"]}"#, Err(" at time_zone: it must be a string, not a list")),
     // No arguments, in all known forms.
     ("current_time", "", Ok("2023-11-14T22:13:20Z")),
     ("current_time", "  \n", Ok("2023-11-14T22:13:20Z")),

@@ -48,6 +48,7 @@ impl Level {
         let context = ToolContext {
             clock: Rc::new(FakeClock::at(0)),
             operation_id: format!("call_{}", self.calls).into(),
+            time_zone: None,
             workspace_root: self.root.map(Rc::from),
             seen: Rc::clone(&seen),
         };

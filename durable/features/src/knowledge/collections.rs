@@ -176,6 +176,7 @@ pub mod tests {
         let context = ToolContext {
             clock: Rc::new(FakeClock::at(0)),
             operation_id: "call".into(),
+            time_zone: None,
             workspace_root: None,
             seen: Rc::default(),
         };

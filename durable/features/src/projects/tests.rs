@@ -27,6 +27,7 @@ impl Room {
         let context = ToolContext {
             clock: Rc::new(FakeClock::at(12)),
             operation_id: operation.into(),
+            time_zone: None,
             workspace_root: None,
             seen: Rc::new(Seen::new(Rc::default())),
         };

@@ -21,6 +21,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use engine::journal::LocalTime;
 use wire::model::{Message, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, Usage};
 
 /// The pace of the words: fast enough to read along, slow enough to show the streaming.
@@ -130,6 +131,7 @@ impl<'a> Scene<'a> {
         let mut made: Vec<&ToolCall> = vec![];
         for message in &request.messages {
             match &**message {
+                Message::User { content } if content.text().starts_with(LocalTime::MARK) => {}
                 // The finished calls of the turn that goes on stay. Calls that were cut off or refused are made again.
                 Message::User { content } if scene.goes_on(&content.text()) => {
                     scene.outcomes.retain(|outcome| !outcome.is_error);

@@ -1,5 +1,7 @@
 //! How the demo model understands a question: it searches for words, so its answers are predictable.
 
+use engine::journal::LocalTime;
+
 /// The most topics of a comparison and calculations of a reply: the number of calls that a round runs at the same time.
 const MAX_CALLS: usize = 8;
 
@@ -39,7 +41,9 @@ pub fn questions(messages: &str) -> Vec<String> {
     let asked = |line: &str| {
         let line = line.trim();
         let quoted = line.strip_prefix("user: ").and_then(|text| wire::json::from_str::<String>(text).ok());
-        quoted.or_else(|| line.strip_prefix("- ").map(str::to_owned)).filter(|text| !text.trim().is_empty())
+        quoted
+            .or_else(|| line.strip_prefix("- ").map(str::to_owned))
+            .filter(|text| !text.trim().is_empty() && !text.starts_with(LocalTime::MARK))
     };
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut questions: Vec<String> = messages.lines().filter_map(asked).map(words).collect();

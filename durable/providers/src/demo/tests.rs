@@ -285,6 +285,11 @@ fn a_turn_goes_on_with_what_is_missing() {
     let stopped =
         Message::Assistant { content: "[This turn was stopped.]".into(), tool_calls: vec![], raw: None };
     play.request.messages.push(Rc::new(stopped));
+    // The time of a message is no message of the user.
+    let time = LocalTime::new(1_795_335_330_999, "Europe/Berlin", 60).unwrap().message();
+    let told = format!("user: {:?}\nuser: \"Hello\"", time_of(&time));
+    assert_eq!(reading::questions(&told), ["Hello"]);
+    play.request.messages.push(Rc::new(time));
     play.request.messages.push(Rc::new(Message::User { content: "Continue.".into() }));
     let second = play.reply();
     let titles: Vec<String> = second
@@ -303,6 +308,11 @@ fn a_turn_goes_on_with_what_is_missing() {
     );
     assert!(answer.text.contains("- **Zig**: It was found."), "{}", answer.text);
     assert!(text("Continue.", &ALL).contains("demo model"), "there is nothing to go on with");
+}
+
+fn time_of(message: &Message) -> String {
+    let Message::User { content } = message else { panic!("{message:?}") };
+    content.text().into_owned()
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
 /// The longest name of an agent, in bytes.
 const MAX_AGENT_NAME: usize = 32;
+/// The longest name of a time zone, in bytes.
+const MAX_TIME_ZONE: usize = 64;
 /// The most collections that one turn searches.
 const MAX_CHOSEN: usize = 8;
 
@@ -108,6 +110,11 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_INSTRUCTIONS_BYTES)))]
     pub instructions: Option<String>,
+    /// The user's time zone, a name of the IANA time zone database: the model gets the time there beside UTC. An unknown
+    /// name is refused.
+    #[serde(default)]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TIME_ZONE)))]
+    pub time_zone: Option<String>,
     #[serde(default)]
     pub include: Option<Vec<String>>,
     #[serde(default)]
@@ -301,6 +308,9 @@ impl ChatRequest {
         }
         if self.instructions.as_ref().is_some_and(|text| text.len() > MAX_INSTRUCTIONS_BYTES) {
             return Err(ApiError::field("instructions", format!("at most {MAX_INSTRUCTIONS_BYTES} bytes")));
+        }
+        if self.time_zone.as_ref().is_some_and(|zone| zone.len() > MAX_TIME_ZONE) {
+            return Err(ApiError::field("time_zone", format!("at most {MAX_TIME_ZONE} bytes")));
         }
         if self.collections.as_ref().is_some_and(|ids| ids.len() > MAX_CHOSEN) {
             return Err(ApiError::field("collections", format!("at most {MAX_CHOSEN} can be searched")));

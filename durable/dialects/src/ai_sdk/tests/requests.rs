@@ -318,6 +318,8 @@ fn a_wrong_body_is_refused_by_its_member() {
         ("tools", json!([{"name": 7}]), "tools[0].name"),
         ("messages", json!([7]), "messages[0]"),
         ("workspace", json!("../x"), "workspace"),
+        ("time_zone", json!("x".repeat(65)), "time_zone"),
+        ("time_zone", json!(1), "time_zone"),
     ] {
         let mut body = ok.clone();
         body[member] = value;

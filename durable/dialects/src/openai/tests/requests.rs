@@ -41,7 +41,7 @@ pub(super) fn user(content: &Value) -> Value {
     json!({ "role": "user", "content": content })
 }
 
-fn turn(sent: Sent) -> (ChatRequest, Option<Place>, Vec<String>) {
+pub(super) fn turn(sent: Sent) -> (ChatRequest, Option<Place>, Vec<String>) {
     let Wants::Turn { request, after, history } = sent.wants else { panic!("{:?}", sent.wants) };
     (*request, after, history)
 }

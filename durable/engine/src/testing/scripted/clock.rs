@@ -68,7 +68,14 @@ impl FakeClock {
     }
 }
 
+/// The zones that the clock of tests knows, with their offsets from UTC in minutes.
+const ZONES: [(&str, i32); 3] = [("Europe/Berlin", 60), ("Asia/Kolkata", 330), ("America/St_Johns", -210)];
+
 impl Clock for FakeClock {
+    fn utc_offset_minutes(&self, _: u64, zone: &str) -> Option<i32> {
+        ZONES.iter().find(|(name, _)| *name == zone).map(|(_, offset)| *offset)
+    }
+
     fn now_ms(&self) -> u64 {
         self.now.set(self.now.get() + self.tick.get());
         self.now.get()

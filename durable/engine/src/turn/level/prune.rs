@@ -132,8 +132,10 @@ pub(crate) fn fits(spec: &TurnSpec, turns: &[Past], own: OwnCalls) -> bool {
     let declared: usize = spec.tools.iter().filter(is_offered).map(bytes).sum();
     let user = |content: &Content| content_tokens(content) + TOKENS_PER_MESSAGE;
     let retrieved = spec.retrieved.as_deref().map_or(0, |text| user(&text.into()));
+    let time = spec.setting.local_time.as_ref().map_or(0, |time| tokens(&time.message()));
     let earlier: u64 = turns.iter().flat_map(|turn| &turn.messages).map(tokens).sum();
-    let all = tokens_of_bytes(spec.system.len() + declared) + user(&spec.content) + retrieved + earlier;
+    let all =
+        tokens_of_bytes(spec.system.len() + declared) + user(&spec.content) + retrieved + time + earlier;
     all <= spec.limits.history_tokens
 }
 

@@ -26,6 +26,8 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) history: Vec<Rc<Message>>,
     /// The turns among them.
     pub(in crate::turn) earlier: Earlier,
+    /// The level's own message before its instructions.
+    pub(in crate::turn) preface: Option<Rc<Message>>,
     /// The hooks that watch the level.
     pub(in crate::turn) hooked: Hooked,
     pub(in crate::turn) instructions: Content,
@@ -62,6 +64,7 @@ impl Level {
             system: system.into(),
             history: Vec::new(),
             earlier: Earlier::default(),
+            preface: None,
             hooked: Hooked::default(),
             instructions: instructions.into(),
             belt,

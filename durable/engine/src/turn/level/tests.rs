@@ -19,6 +19,7 @@ fn a_level_sends_exactly_the_parts_that_it_was_given() {
             system: "system".into(),
             history: vec![Rc::clone(&before)],
             earlier: Earlier::default(),
+            preface: None,
             hooked: Hooked::default(),
             instructions: "now".into(),
             belt: Toolbelt::new(compose::declarations()),

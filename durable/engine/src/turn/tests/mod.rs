@@ -15,6 +15,7 @@ pub(crate) mod forms;
 mod golden;
 mod guards;
 pub(crate) mod holds;
+pub(crate) mod local_time;
 mod long_texts;
 mod loop_shapes;
 mod models;

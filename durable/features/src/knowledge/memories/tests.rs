@@ -16,6 +16,7 @@ fn run(memories: &Rc<InMemory>, name: &str, operation: &str, arguments: Value) -
     let context = ToolContext {
         clock: Rc::new(FakeClock::at(NOW)),
         operation_id: operation.into(),
+        time_zone: None,
         workspace_root: None,
         seen: Rc::default(),
     };

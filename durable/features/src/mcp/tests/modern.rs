@@ -256,6 +256,7 @@ fn listed(case: &Case) -> (Rc<dyn Tool>, ToolContext) {
     let context = ToolContext {
         clock: Rc::new(case.time.clone()),
         operation_id: "op".into(),
+        time_zone: None,
         workspace_root: None,
         seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
     };

@@ -48,6 +48,7 @@ fn context(case: &Case) -> ToolContext {
     ToolContext {
         clock: Rc::new(case.time.clone()),
         operation_id: "op".into(),
+        time_zone: None,
         workspace_root: None,
         seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
     }

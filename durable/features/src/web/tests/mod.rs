@@ -35,8 +35,13 @@ fn ports(web: &Rc<FakeWeb>, browser: Option<Rc<dyn Browser>>, config: Config) ->
 fn run(ports: &WebPorts, clock: Rc<dyn Clock>, name: &str, arguments: &Value) -> Result<String, String> {
     let tools = tools(ports);
     let tool = tools.iter().find(|tool| tool.spec().name == name).unwrap();
-    let context =
-        ToolContext { clock, operation_id: "call_1".into(), workspace_root: None, seen: Rc::default() };
+    let context = ToolContext {
+        clock,
+        operation_id: "call_1".into(),
+        time_zone: None,
+        workspace_root: None,
+        seen: Rc::default(),
+    };
     let result = tool.run(&arguments.to_string(), context).now_or_never();
     result.expect("nothing in this web waits").map_err(|ToolError(text)| text)
 }

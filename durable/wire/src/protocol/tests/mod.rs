@@ -14,6 +14,18 @@ fn a_body_of_invalid_utf8_is_refused() {
     assert_eq!((error.code, error.field.clone()), (ErrorCode::InvalidJson, None));
 }
 
+// Issue 44
+#[test]
+fn the_name_of_a_time_zone_has_at_most_64_bytes() {
+    let zone = |name: &str| json!({ "content": "Hello", "time_zone": name }).to_string();
+    let parsed = |body: &str| ChatRequest::parse(body.as_bytes()).unwrap().time_zone;
+    assert_eq!(parsed(&zone(&"x".repeat(64))), Some("x".repeat(64)));
+    assert_eq!(parsed(r#"{"content": "Hello", "time_zone": null}"#), None);
+    let bad = ("invalid_request".to_owned(), Some("time_zone".to_owned()));
+    assert_eq!(refused(&zone(&"é".repeat(33))), bad);
+    assert_eq!(refused(r#"{"content": "Hello", "time_zone": 1}"#), bad);
+}
+
 // Issue 19, 4
 // Issue 20, 4.
 #[test]

@@ -33,6 +33,7 @@ pub const ALL: &[Scenario] = &[
     plain("uncounted", || crate::turn::tests::uncounted::uncounted(vec![Reply::Text("Hello there.")])),
     estimated("held", crate::turn::tests::holds::golden),
     estimated("held-after", crate::turn::tests::holds::after),
+    plain("local-time", crate::turn::tests::local_time::golden),
     plain("blank", || {
         let mut case = Case::new(script(&[("go", vec![Reply::Text("never")])]));
         case.content = " ".to_owned();
