@@ -9,8 +9,8 @@ use wire::http::HttpRequest;
 use wire::model::{Message, ModelError, ModelErrorKind, ModelEvent, ModelRequest};
 use wire::redact::Secret;
 
-use super::failure::{error_in_answer, protocol, too_large};
-use super::normalise::Normaliser;
+use super::accumulator::{Accumulator, Reading, Stream};
+use super::failure::{error_in_answer, error_in_stream, protocol, too_large};
 use wire::sse::{SseDecoder, SseEvent};
 use wire::surrogates::marked;
 
@@ -50,24 +50,6 @@ pub trait Decoder {
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
 }
 
-/// A partial reply from an event stream.
-pub(super) trait Reading {
-    /// Reads an event. Returns the reply if it continues, and none if the event completed it.
-    fn take(
-        self: Box<Self>,
-        event: SseEvent<'_>,
-        events: &mut Vec<ModelEvent>,
-    ) -> Result<Option<Box<Self>>, ModelError>;
-
-    /// Whether a call has begun.
-    fn has_call(&self) -> bool;
-
-    /// Ends the stream in the middle of the reply. This is an error, unless the API allows it.
-    fn cut(self: Box<Self>, _events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        Err(cut())
-    }
-}
-
 /// The error for a stream that ended in the middle of its reply.
 pub(super) fn cut() -> ModelError {
     protocol("The model provider's stream ended before the reply was complete.")
@@ -78,9 +60,9 @@ pub(super) struct EventStream<R> {
     body: Body,
     /// Whether the body has begun: blanks before it say nothing.
     has_begun: bool,
-    /// None once the reply is complete.
-    reply: Option<Box<R>>,
-    normaliser: Normaliser,
+    reply: Accumulator,
+    /// The codec's own part of the reply; none once the reply is complete.
+    own: Option<R>,
 }
 
 /// The form of a body. A server that does not stream sends a whole reply as JSON.
@@ -90,22 +72,32 @@ enum Body {
 }
 
 impl<R: Reading> EventStream<R> {
-    pub fn new(reply: R) -> Self {
-        let body = Body::Stream(SseDecoder::new(MAX_EVENT_BYTES));
+    /// The decoder of the reply to a request.
+    pub fn for_request(request: &ModelRequest) -> Self {
         EventStream {
-            body,
+            body: Body::Stream(SseDecoder::new(MAX_EVENT_BYTES)),
             has_begun: false,
-            reply: Some(Box::new(reply)),
-            normaliser: Normaliser::default(),
+            reply: Accumulator::for_request(request, R::WIRE),
+            own: Some(R::default()),
         }
     }
 
-    /// The decoder of the reply to a request.
-    pub fn for_request(request: &ModelRequest, reply: R) -> Self {
-        EventStream { normaliser: Normaliser::for_request(request), ..EventStream::new(reply) }
+    /// Reads with the caller's list of events as that of the reply.
+    fn with(
+        &mut self,
+        events: &mut Vec<ModelEvent>,
+        read: impl FnOnce(&mut Self) -> Result<(), ModelError>,
+    ) -> Result<(), ModelError> {
+        std::mem::swap(&mut self.reply.events, events);
+        let result = read(self);
+        if result.is_err() {
+            self.reply.end_texts();
+        }
+        std::mem::swap(&mut self.reply.events, events);
+        result
     }
 
-    fn read(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    fn read(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
         // No line of an event stream begins with a bracket, but JSON does.
         if !self.has_begun
             && let Some(first) = bytes.trim_ascii_start().first()
@@ -115,24 +107,19 @@ impl<R: Reading> EventStream<R> {
                 self.body = Body::Json(Vec::new());
             }
         }
-        let slot = &mut self.reply;
-        match &mut self.body {
+        let EventStream { body, reply, own, .. } = self;
+        match body {
             Body::Json(json) if json.len().saturating_add(bytes.len()) > MAX_EVENT_BYTES => Err(too_large()),
             Body::Json(json) => {
                 json.extend_from_slice(bytes);
                 Ok(())
             }
-            Body::Stream(sse) => sse.feed(bytes, |event| {
-                let data = event.data.trim_ascii();
-                let is_known = data.starts_with('{') || data == "[DONE]" || event.event == "error";
-                // Gateways send comments as data.
-                if is_known { take(slot, event, events) } else { Ok(()) }
-            }),
+            Body::Stream(sse) => sse.feed(bytes, |event| take(own, reply, event)),
         }
     }
 
-    /// Reads a body that is JSON, and ends it.
-    fn read_whole(&mut self, json: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    /// Reads a body that is JSON: one event, or a list of them.
+    fn read_whole(&mut self, json: &[u8]) -> Result<(), ModelError> {
         if let Some(error) = error_in_answer(json) {
             return Err(error);
         }
@@ -142,8 +129,9 @@ impl<R: Reading> EventStream<R> {
             true => wire::json::from_str::<Vec<&RawValue>>(json),
             false => wire::json::from_str(json).map(|value| vec![value]),
         };
-        for data in list.map_err(|_| cut())?.into_iter().map(RawValue::get).chain(["[DONE]"]) {
-            take(&mut self.reply, SseEvent { event: "", data, last_id: "" }, events)?;
+        let list = list.ok().filter(|list| list.iter().all(|value| value.get().starts_with('{')));
+        for data in list.ok_or_else(cut)?.into_iter().map(RawValue::get).chain(["[DONE]"]) {
+            take(&mut self.own, &mut self.reply, SseEvent { event: "", data, last_id: "" })?;
         }
         Ok(())
     }
@@ -151,47 +139,56 @@ impl<R: Reading> EventStream<R> {
 
 /// Gives an event to the reply, if that is not complete.
 fn take<R: Reading>(
-    slot: &mut Option<Box<R>>,
+    own: &mut Option<R>,
+    reply: &mut Accumulator,
     event: SseEvent<'_>,
-    events: &mut Vec<ModelEvent>,
 ) -> Result<(), ModelError> {
-    if let Some(reply) = slot.take() {
-        let data = marked(event.data);
-        *slot = reply.take(SseEvent { data: &data, ..event }, events)?;
+    let Some(reading) = own else { return Ok(()) };
+    let data = marked(event.data.trim_ascii());
+    let sse = SseEvent { data: &data, ..event };
+    let stream = match sse.data {
+        data if sse.event == "error" => return Err(error_in_stream(data)),
+        "[DONE]" if R::DONE_COMPLETES => Stream::Ends,
+        // Gateways send comments as data.
+        data if !data.starts_with('{') => Stream::GoesOn,
+        data => match reply.read(data)? {
+            Some(event) => reading.take(event, sse, reply)?,
+            None => Stream::GoesOn,
+        },
+    };
+    reply.check_size()?;
+    match stream {
+        Stream::GoesOn => Ok(()),
+        Stream::Ends => own.take().map_or(Ok(()), |own| reply.complete(own)),
     }
-    Ok(())
 }
 
 impl<R: Reading> Decoder for EventStream<R> {
     fn feed(&mut self, bytes: &[u8], events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        if self.reply.is_none() {
+        if self.own.is_none() {
             return Ok(());
         }
-        let from = events.len();
-        let read = self.read(bytes, events);
-        self.normaliser.normalise(events, from);
-        if read.is_err() {
-            self.normaliser.end(events);
-        }
-        read
+        self.with(events, |stream| stream.read(bytes))
     }
 
     fn has_call(&self) -> bool {
-        self.reply.as_ref().is_some_and(|reply| reply.has_call())
+        self.own.is_some() && self.reply.has_call
     }
 
     fn finish(&mut self, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
-        let from = events.len();
-        let read = match std::mem::replace(&mut self.body, Body::Json(Vec::new())) {
-            Body::Json(json) if !json.is_empty() => self.read_whole(&json, events),
-            Body::Json(_) | Body::Stream(_) => Ok(()),
-        };
-        let read = read.and_then(|()| self.reply.take().map_or(Ok(()), |reply| reply.cut(events)));
-        self.normaliser.normalise(events, from);
-        if read.is_err() {
-            self.normaliser.end(events);
-        }
-        read
+        self.with(events, |stream| {
+            if let Body::Json(json) = std::mem::replace(&mut stream.body, Body::Json(Vec::new()))
+                && !json.is_empty()
+            {
+                stream.read_whole(&json)?;
+            }
+            match stream.own.take() {
+                // A reason to stop completes a reply whose server leaves out the end of its API.
+                Some(own) if stream.reply.finish.is_some() => stream.reply.complete(own),
+                Some(_) => Err(cut()),
+                None => Ok(()),
+            }
+        })
     }
 }
 
@@ -209,23 +206,6 @@ pub(super) fn calls_in(request: &ModelRequest) -> usize {
         Message::User { .. } | Message::Tool { .. } => 0,
     });
     calls.sum()
-}
-
-/// Gives each call without an id a new one. `first` is the first number of the made-up ids.
-pub(super) fn name_calls(ids: &mut [&mut String], first: usize) {
-    let mut made_up = first;
-    for place in 0..ids.len() {
-        let (before, rest) = ids.split_at_mut(place);
-        let Some((id, after)) = rest.split_first_mut() else { break };
-        // Providers match results by id, so two calls of a reply must have different ids.
-        while id.is_empty() || before.iter().any(|other| other == id) {
-            **id = format!("call_{made_up}");
-            made_up += 1;
-            if after.iter().any(|other| other == id) {
-                id.clear();
-            }
-        }
-    }
 }
 
 /// The cache key of a conversation ([`ModelRequest::cache_key`]): a digest, so that a provider learns no id of ours.

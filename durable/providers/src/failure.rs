@@ -252,6 +252,11 @@ fn error(kind: ModelErrorKind, place: &str) -> ModelError {
     ModelError::new(kind, format!("{what}{place}."))
 }
 
+/// The error for the JSON of a complaint in the middle of a stream.
+pub fn error_in_stream(json: &str) -> ModelError {
+    Complaint::from_body(json.as_bytes()).in_stream()
+}
+
 /// The provider violated its protocol. `message` describes how, in our words.
 pub fn protocol(message: &str) -> ModelError {
     ModelError::new(ModelErrorKind::Protocol, message)
@@ -268,6 +273,11 @@ pub fn too_large() -> ModelError {
 pub fn too_many_calls() -> ModelError {
     let message = format!("The model made more than {MAX_CALLS} tool calls at once.");
     ModelError::new(ModelErrorKind::ReplyTooLarge, message)
+}
+
+/// The reply exceeds the limit of parts.
+pub fn too_many_parts() -> ModelError {
+    protocol("The model's reply has too many parts.")
 }
 
 /// The connection failed. `message` describes how, in our words.

@@ -8,8 +8,6 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::failure::says_something;
-
 /// Unknown members, in their original order.
 pub type Unknown<'a> = Vec<(Text<'a>, &'a RawValue)>;
 
@@ -193,11 +191,6 @@ impl<'de> Deserialize<'de> for Count {
         let number = raw.get().trim_matches('"').trim();
         Ok(Count(number.strip_suffix(".0").unwrap_or(number).parse().ok()))
     }
-}
-
-/// The error of an event; none where a server sends an empty one, or false, beside a reply.
-pub fn error_of(raw: Option<&RawValue>) -> Option<&RawValue> {
-    raw.filter(|raw| wire::json::from_str(raw.get()).is_ok_and(|error| says_something(&error)))
 }
 
 /// Deserializes an object member by member: `known` takes the member of that name, or leaves it to `unknown`.

@@ -4,6 +4,7 @@
 //! gives up.
 
 mod acceptable;
+mod accumulator;
 pub mod anthropic;
 pub mod breaker;
 pub mod catalogue;

@@ -80,6 +80,10 @@ impl Members {
         element.get().len()
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
     /// A member that is a string; empty for any other member.
     pub fn text(&self, name: &str) -> Cow<'_, str> {
         self.0

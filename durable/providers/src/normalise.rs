@@ -2,7 +2,7 @@
 //! joins surrogate pairs that a server cut in two, takes `<think>…</think>` at the beginning of a text as reasoning, and
 //! removes a model's control words from the names of tools.
 
-use wire::model::{ModelEvent, ModelReply, ModelRequest, RawValueEq};
+use wire::model::{ModelEvent, ModelRequest};
 use wire::surrogates::{join_halves, join_halves_of_piece};
 
 const OPENS: &str = "<think>";
@@ -55,25 +55,16 @@ impl Normaliser {
         }
     }
 
-    /// Normalises the events from this place on.
-    pub fn normalise(&mut self, events: &mut Vec<ModelEvent>, from: usize) {
-        for event in events.split_off(from) {
-            match event {
-                ModelEvent::Text(mut piece) => {
-                    join_halves_of_piece(&mut self.half_of_text, &mut piece);
-                    self.take_text(piece, events);
-                }
-                ModelEvent::Reasoning(mut piece) => {
-                    join_halves_of_piece(&mut self.half_of_reasoning, &mut piece);
-                    push(events, ModelEvent::Reasoning, piece);
-                }
-                ModelEvent::Finished(mut reply) => {
-                    self.end(events);
-                    self.normalise_reply(&mut reply);
-                    events.push(ModelEvent::Finished(reply));
-                }
-            }
-        }
+    /// Adds the events of a piece of the text.
+    pub fn take_text(&mut self, mut piece: String, events: &mut Vec<ModelEvent>) {
+        join_halves_of_piece(&mut self.half_of_text, &mut piece);
+        self.take_joined(piece, events);
+    }
+
+    /// Adds the events of a piece of the reasoning.
+    pub fn take_reasoning(&mut self, mut piece: String, events: &mut Vec<ModelEvent>) {
+        join_halves_of_piece(&mut self.half_of_reasoning, &mut piece);
+        push(events, ModelEvent::Reasoning, piece);
     }
 
     /// The stream ends: nothing can complete what is held.
@@ -81,7 +72,7 @@ impl Normaliser {
         let alone = |half: Option<char>| half.map_or_else(String::new, |_| '\u{fffd}'.into());
         push(events, ModelEvent::Reasoning, alone(self.half_of_reasoning.take()));
         let half = alone(self.half_of_text.take());
-        self.take_text(half, events);
+        self.take_joined(half, events);
         match &mut self.thinking {
             Thinking::MayBegin(held) => push(events, ModelEvent::Text, std::mem::take(held)),
             Thinking::Inside { held, .. } => push(events, ModelEvent::Reasoning, std::mem::take(held)),
@@ -89,7 +80,7 @@ impl Normaliser {
         }
     }
 
-    fn take_text(&mut self, piece: String, events: &mut Vec<ModelEvent>) {
+    fn take_joined(&mut self, piece: String, events: &mut Vec<ModelEvent>) {
         if piece.is_empty() {
             return;
         }
@@ -109,7 +100,7 @@ impl Normaliser {
                     let thought = thought.to_owned();
                     self.has_thought = true;
                     self.thinking = Thinking::Inside { held: String::new(), is_told: false };
-                    self.take_text(thought, events);
+                    self.take_joined(thought, events);
                 } else if !OPENS.starts_with(text) || held.len() > MAX_BLANKS {
                     push(events, ModelEvent::Text, std::mem::take(held));
                     self.thinking = Thinking::Never;
@@ -124,7 +115,7 @@ impl Normaliser {
                     let (thought, answer) = (thought.to_owned(), answer.to_owned());
                     push(events, ModelEvent::Reasoning, thought);
                     self.thinking = Thinking::Ended;
-                    self.take_text(answer, events);
+                    self.take_joined(answer, events);
                 } else {
                     let may_close = (1..CLOSES.len()).rev().find(|&length| {
                         CLOSES.get(..length).is_some_and(|beginning| held.ends_with(beginning))
@@ -137,31 +128,25 @@ impl Normaliser {
         }
     }
 
-    fn normalise_reply(&self, reply: &mut ModelReply) {
-        join_halves(&mut reply.text);
-        if self.has_thought
-            && let Some(thought) = reply.text.trim_start().strip_prefix(OPENS)
+    /// The whole text without the thought at its beginning.
+    pub fn answer(&self, mut text: String) -> String {
+        join_halves(&mut text);
+        match text.trim_start().strip_prefix(OPENS).filter(|_| self.has_thought) {
+            Some(thought) => {
+                thought.split_once(CLOSES).map_or("", |(_, answer)| answer.trim_start()).to_owned()
+            }
+            None => text,
+        }
+    }
+
+    /// Cuts a control word off behind the name of a tool.
+    pub fn cut_control_word(&self, name: &mut String) {
+        let is_tool = |name: &str| self.tools.iter().any(|tool| tool == name);
+        if let Some((tool, _)) = name.split_once(CONTROL)
+            && !is_tool(name)
+            && is_tool(tool)
         {
-            reply.text = thought.split_once(CLOSES).map_or("", |(_, answer)| answer.trim_start()).to_owned();
-        }
-        for call in &mut reply.tool_calls {
-            for text in [&mut call.call_id, &mut call.name, &mut call.arguments] {
-                join_halves(text);
-            }
-            let known = |name: &str| self.tools.iter().any(|tool| tool == name);
-            if let Some((name, _)) = call.name.split_once(CONTROL)
-                && !known(&call.name)
-                && known(name)
-            {
-                call.name = name.to_owned();
-            }
-        }
-        if let Some(raw) = &mut reply.raw {
-            let mut json = raw.json.0.get().to_owned();
-            join_halves(&mut json);
-            if let Ok(json) = serde_json::value::RawValue::from_string(json) {
-                raw.json = RawValueEq(json);
-            }
+            name.truncate(tool.len());
         }
     }
 }

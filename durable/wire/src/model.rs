@@ -120,7 +120,7 @@ pub enum Message {
 }
 
 /// A call that the model made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ToolCall {
     /// The provider's id of the call. The codec makes one up if the provider sends none.

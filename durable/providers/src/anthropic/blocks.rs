@@ -1,19 +1,15 @@
 //! Assembles the blocks of a reply from their deltas, and writes them for the next request.
 
-use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use crate::acceptable;
-use crate::codec::{MAX_CALLS, name_calls};
-use crate::failure::{protocol, too_many_calls};
-use crate::json::{Object, Text};
+use crate::accumulator::{Accumulator, Completed, MAX_PARTS, raw_message};
+use crate::failure::{protocol, too_many_parts};
+use crate::json::Object;
 use crate::members::Members;
-use wire::model::{ModelError, RawValueEq, ToolCall};
+use wire::model::{ModelError, ToolCall};
 
 use super::event::Delta;
-
-/// The most blocks of a reply: enough for all its calls with text and thinking between them.
-const MAX_BLOCKS: usize = 4 * MAX_CALLS;
 
 #[derive(Debug, Default)]
 pub struct Blocks(Vec<Block>);
@@ -29,7 +25,7 @@ struct Block {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum BlockKind {
+pub enum BlockKind {
     Text,
     Thinking,
     ToolUse,
@@ -37,121 +33,132 @@ enum BlockKind {
     Other,
 }
 
-/// The text that a delta adds to the events.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Told<'a> {
-    Text(Text<'a>),
-    Thinking(Text<'a>),
-    Nothing,
+impl BlockKind {
+    /// The member with the text of such a block, which is also its type.
+    fn text_member(self) -> Option<&'static str> {
+        match self {
+            BlockKind::Text => Some("text"),
+            BlockKind::Thinking => Some("thinking"),
+            BlockKind::ToolUse | BlockKind::Other => None,
+        }
+    }
 }
 
 impl Blocks {
-    pub fn has_call(&self) -> bool {
-        self.0.iter().any(|block| block.kind == BlockKind::ToolUse)
-    }
-
-    /// Begins a block. Returns its number of bytes and its text: gateways that do not stream send whole blocks.
-    pub fn start<'a>(
+    /// Begins a block, and adds its text: gateways that do not stream send whole blocks.
+    pub fn start(
         &mut self,
         index: Option<u64>,
-        block: &Object<'a>,
-    ) -> Result<(usize, Told<'a>), ModelError> {
-        if self.0.len() >= MAX_BLOCKS {
-            return Err(protocol("The model's reply has too many parts."));
-        }
+        block: &Object<'_>,
+        reply: &mut Accumulator,
+    ) -> Result<(), ModelError> {
         let mut members = Members::default();
         let bytes = members.take(&block.unknown);
-        let text = |name: &str| {
-            let raw = block.unknown.iter().find(|(known, _)| known.as_str() == name);
-            raw.and_then(|(_, raw)| wire::json::from_str::<Text<'a>>(raw.get()).ok())
+        let told = ["text", "thinking"].into_iter().find(|name| members.has(name));
+        let kind = match (&*members.text("type"), told) {
+            ("text", _) | ("", Some("text")) => BlockKind::Text,
+            ("thinking", _) | ("", Some("thinking")) => BlockKind::Thinking,
+            ("tool_use", _) => BlockKind::ToolUse,
+            _ => BlockKind::Other,
         };
-        let (kind, told) = match &*members.text("type") {
-            "text" => (BlockKind::Text, text("text").map(Told::Text)),
-            "thinking" => (BlockKind::Thinking, text("thinking").map(Told::Thinking)),
-            "tool_use" => (BlockKind::ToolUse, None),
-            _ => (BlockKind::Other, None),
-        };
-        let next = self.0.iter().map(|block| block.index.saturating_add(1)).max().unwrap_or(0);
-        self.0.push(Block { index: index.unwrap_or(next), kind, members, input: String::new() });
-        Ok((bytes, told.unwrap_or(Told::Nothing)))
+        if let Some(name) = kind.text_member() {
+            // It could not go back without its type.
+            if members.text("type").is_empty() {
+                members.set_text("type", name);
+            }
+            let text = members.text(name);
+            reply.keep(bytes.saturating_sub(text.len()));
+            match kind {
+                BlockKind::Thinking => reply.take_reasoning(text),
+                _ => reply.take_text(text),
+            }
+        } else {
+            reply.keep(bytes);
+            reply.has_call |= kind == BlockKind::ToolUse;
+        }
+        self.push(index, kind, members).map(|_| ())
     }
 
-    /// Continues a block. Returns the delta's number of bytes and its text.
-    pub fn take<'a>(
+    fn push(&mut self, index: Option<u64>, kind: BlockKind, members: Members) -> Result<usize, ModelError> {
+        if self.0.len() >= MAX_PARTS {
+            return Err(too_many_parts());
+        }
+        let next = self.0.iter().map(|block| block.index.saturating_add(1)).max().unwrap_or(0);
+        self.0.push(Block { index: index.unwrap_or(next), kind, members, input: String::new() });
+        Ok(self.0.len() - 1)
+    }
+
+    /// The block of a delta: that of the index or the last one, if it can have such a delta. Text and thinking begin a
+    /// block of their own else, because its beginning may have been unreadable.
+    fn place(&mut self, index: Option<u64>, delta: &Delta<'_>) -> Result<usize, ModelError> {
+        let kind = delta.kind();
+        let fits =
+            |block: &Block| block.kind == BlockKind::Other || kind.is_none_or(|kind| kind == block.kind);
+        let named = self.0.iter().rposition(|block| Some(block.index) == index && fits(block));
+        let last = self.0.len().checked_sub(1).filter(|_| self.0.last().is_some_and(fits));
+        if let Some(place) = named.or(last) {
+            return Ok(place);
+        }
+        let begun = kind.and_then(|kind| Some((kind, kind.text_member()?)));
+        let (kind, name) = begun
+            .ok_or_else(|| protocol("The model provider continued a part of the reply that never began."))?;
+        let mut members = Members::default();
+        members.set_text("type", name);
+        members.set_text(name, "");
+        self.push(index, kind, members)
+    }
+
+    /// Continues a block.
+    pub fn take(
         &mut self,
         index: Option<u64>,
-        delta: Delta<'a>,
-    ) -> Result<(usize, Told<'a>), ModelError> {
-        let place = match index {
-            Some(index) => self.0.iter().rposition(|block| block.index == index),
-            None => self.0.len().checked_sub(1),
-        };
-        let Some(block) = place.and_then(|place| self.0.get_mut(place)) else {
-            return Err(protocol("The model provider continued a part of the reply that never began."));
-        };
-        let members = &mut block.members;
-        Ok(match delta {
+        delta: Delta<'_>,
+        reply: &mut Accumulator,
+    ) -> Result<(), ModelError> {
+        let place = self.place(index, &delta)?;
+        let Some(Block { members, input, .. }) = self.0.get_mut(place) else { return Ok(()) };
+        match delta {
             Delta { text: Some(piece), .. } => {
                 members.push_text("text", piece.as_str());
-                (piece.as_str().len(), Told::Text(piece))
+                reply.take_text(piece.0);
             }
             Delta { thinking: Some(piece), .. } => {
                 members.push_text("thinking", piece.as_str());
-                (piece.as_str().len(), Told::Thinking(piece))
+                reply.take_reasoning(piece.0);
             }
             Delta { partial_json: Some(piece), .. } => {
-                block.input.push_str(piece.as_str());
-                (piece.as_str().len(), Told::Nothing)
+                input.push_str(piece.as_str());
+                reply.keep(piece.as_str().len());
             }
             Delta { signature: Some(piece), .. } => {
                 members.push_text("signature", piece.as_str());
-                (piece.as_str().len(), Told::Nothing)
+                reply.keep(piece.as_str().len());
             }
             Delta { citation: Some(citation), .. } => {
-                (members.push_element("citations", citation), Told::Nothing)
+                reply.keep(members.push_element("citations", citation));
             }
             // An unknown kind of delta adds to the members that it names.
-            Delta { unknown, .. } => (members.take(&unknown), Told::Nothing),
-        })
+            Delta { unknown, .. } => reply.keep(members.take(&unknown)),
+        }
+        Ok(())
     }
 
     /// The calls in the model's order, and the blocks for the next request if they have more than text and calls.
-    /// `first` numbers the made-up ids.
-    pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
+    pub fn complete(mut self, reply: &Accumulator) -> Result<Completed, ModelError> {
         // The sort is stable: blocks without an index keep their order of arrival.
         self.0.sort_by_key(|block| block.index);
-        let calls = self.name_calls(first)?;
-        self.0.retain(Block::may_go_back);
+        let calls = self.0.iter().filter_map(Block::call).collect();
+        let calls = reply.settle_calls(calls)?;
+        let mut settled = calls.iter();
         for block in &mut self.0 {
-            block.close();
+            block.close(if block.kind == BlockKind::ToolUse { settled.next() } else { None });
         }
+        self.0.retain(Block::may_go_back);
         let raw = match self.is_plain() {
             true => None,
-            false => {
-                let blocks: Vec<&Members> = self.0.iter().map(|block| &block.members).collect();
-                Some(RawValueEq(written(&blocks)?))
-            }
+            false => Some(raw_message(&self.0.iter().map(|block| &block.members).collect::<Vec<_>>())?),
         };
         Ok((calls, raw))
-    }
-
-    fn name_calls(&mut self, first: usize) -> Result<Vec<ToolCall>, ModelError> {
-        let blocks: Vec<&mut Block> =
-            self.0.iter_mut().filter(|block| block.kind == BlockKind::ToolUse).collect();
-        if blocks.len() > MAX_CALLS {
-            return Err(too_many_calls());
-        }
-        let mut ids: Vec<String> = blocks.iter().map(|block| block.members.text("id").into_owned()).collect();
-        name_calls(&mut ids.iter_mut().collect::<Vec<_>>(), first);
-        let call = |(block, call_id): (&mut Block, String)| {
-            // The id that its result will refer to.
-            let acceptable = acceptable::call_id(&call_id);
-            if *block.members.text("id") != *acceptable {
-                block.members.set_text("id", &acceptable);
-            }
-            ToolCall { call_id, name: block.members.text("name").into_owned(), arguments: block.arguments() }
-        };
-        Ok(blocks.into_iter().zip(ids).map(call).collect())
     }
 
     /// Whether the blocks are text followed by calls, without further data.
@@ -178,33 +185,30 @@ impl Block {
         }
     }
 
-    /// The arguments as the model wrote them: from their pieces, or whole from the beginning of the block.
-    fn arguments(&self) -> String {
-        match self.input.trim().is_empty() {
-            false => self.input.clone(),
-            true => self.members.json("input").unwrap_or("{}").to_owned(),
-        }
+    /// The call. Its arguments are as the model wrote them: from their pieces, or whole from the beginning of the block.
+    fn call(&self) -> Option<ToolCall> {
+        let text = |name: &str| self.members.text(name).into_owned();
+        let whole = || self.members.json("input").filter(|input| input.starts_with('{')).unwrap_or("{}");
+        let arguments = if self.input.trim().is_empty() { whole() } else { &self.input };
+        let call = ToolCall { call_id: text("id"), name: text("name"), arguments: arguments.to_owned() };
+        (self.kind == BlockKind::ToolUse).then_some(call)
     }
 
-    /// Writes the input into the members.
-    fn close(&mut self) {
-        let has_input = !self.input.trim().is_empty();
-        if has_input || self.kind == BlockKind::ToolUse {
-            let input = acceptable::arguments(&self.arguments()).into_owned();
-            if let Ok(input) = RawValue::from_string(input) {
-                self.members.set("input", input);
-            }
+    /// Writes the pieces of the input into the members; of a call, what its result and the next request will name.
+    fn close(&mut self, call: Option<&ToolCall>) {
+        let input = call.map_or(&self.input, |call| &call.arguments);
+        if !input.trim().is_empty()
+            && let Ok(input) = RawValue::from_string(acceptable::arguments(input).into_owned())
+        {
+            self.members.set("input", input);
         }
-        if self.kind == BlockKind::ToolUse {
-            let name = self.members.text("name").into_owned();
-            let acceptable = acceptable::name(&name);
-            if *acceptable != *name {
-                self.members.set_text("name", &acceptable);
+        let Some(call) = call else { return };
+        for (name, text) in
+            [("id", acceptable::call_id(&call.call_id)), ("name", acceptable::name(&call.name))]
+        {
+            if *self.members.text(name) != *text {
+                self.members.set_text(name, &text);
             }
         }
     }
-}
-
-fn written(blocks: &impl Serialize) -> Result<Box<RawValue>, ModelError> {
-    to_raw_value(blocks).map_err(|_| protocol("The model's reply cannot be kept."))
 }

@@ -5,6 +5,8 @@ use serde_json::value::RawValue;
 
 use crate::json::{Count, Few, Loose, Object, Text, Unknown, lenient, object};
 
+use super::blocks::BlockKind;
+
 /// Any event. Its members depend on its type.
 #[derive(Debug, Deserialize)]
 pub struct Event<'a> {
@@ -28,6 +30,8 @@ pub struct Event<'a> {
     /// Raw, so that an invalid usage does not fail the reply.
     #[serde(borrow, default)]
     pub usage: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
 }
 
 /// The beginning of the message.
@@ -48,6 +52,18 @@ pub struct Delta<'a> {
     pub citation: Option<&'a RawValue>,
     pub stop_reason: Option<Text<'a>>,
     pub unknown: Unknown<'a>,
+}
+
+impl Delta<'_> {
+    /// The kind of the blocks that have such a delta; none for one that any block may have.
+    pub fn kind(&self) -> Option<BlockKind> {
+        match self {
+            Delta { text: Some(_), .. } => Some(BlockKind::Text),
+            Delta { thinking: Some(_), .. } | Delta { signature: Some(_), .. } => Some(BlockKind::Thinking),
+            Delta { partial_json: Some(_), .. } => Some(BlockKind::ToolUse),
+            _ => None,
+        }
+    }
 }
 
 object!(Delta, known: {

@@ -18,11 +18,9 @@ mod thinking_tests;
 #[cfg(test)]
 mod transcripts;
 
-use std::rc::Rc;
-
 use wire::model::{ModelError, ModelRequest};
 
-use super::codec::{EventStream, address, calls_in, headers};
+use super::codec::{EventStream, address, headers};
 use super::failure::Complaint;
 use super::{Codec, Decoder};
 use wire::http::HttpRequest;
@@ -63,7 +61,7 @@ impl Codec for Anthropic {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(EventStream::for_request(request, Reply::new(Rc::clone(&request.model), calls_in(request))))
+        Box::new(EventStream::<Reply>::for_request(request))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

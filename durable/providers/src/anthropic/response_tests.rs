@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::MAX_REPLY_BYTES;
-use crate::testing::{self, calls, choice, raw_of, reasoning, text};
+use crate::testing::{self, calls, raw_of, reasoning, text};
 use wire::model::{ModelErrorKind, ModelEvent, ModelReply, ReplyFinish, Usage};
 
 pub fn fresh() -> Box<dyn Decoder> {
-    Box::new(EventStream::new(Reply::new(Rc::new(choice()), 0)))
+    Anthropic::new("https://x.test", None).decoder(&testing::request(vec![]))
 }
 
 pub fn stream(events: &[Value]) -> Vec<u8> {
@@ -294,18 +294,62 @@ fn a_second_beginning_counts_alone_unless_something_was_answered() {
 fn a_stream_is_complete_with_its_terminator_only() {
     let all = whole(&[empty_text(0), text_delta(0, "x"), close(0)], "end_turn");
     testing::cut_and_split(&fresh, &all, Some(&testing::reply(&fresh, &all).1));
-    let stopped =
-        stream(&[&[start(), empty_text(0), text_delta(0, "x")][..], &stop("end_turn")[..1]].concat());
+    let open = stream(&[start(), empty_text(0), text_delta(0, "x"), close(0)]);
     for cut in [
         &b""[..],
         b"<html>no stream</html>",
         br#"{"content":[{"type":"text","text":"not streamed"}]}"#,
-        &stopped,
+        &open,
     ] {
         assert_eq!(failure(cut).1, ModelErrorKind::Protocol);
     }
     let (events, reply) = testing::reply(&fresh, &[&all[..], b"data: nonsense after the end\n\n"].concat());
     assert_eq!((events, reply.text.as_str()), (vec![text("x")], "x"));
+}
+
+// Issue 44: a reason to stop says that the reply is whole.
+#[test]
+fn a_reply_without_message_stop_is_whole_if_its_reason_came() {
+    let said = [&[start(), empty_text(0), text_delta(0, "x")][..], &stop("max_tokens")[..1]].concat();
+    let (events, reply) = testing::reply(&fresh, &stream(&said));
+    assert_eq!((events, reply.finish), (vec![text("x")], ReplyFinish::Length));
+    assert_eq!(reply.usage.map(|usage| usage.output_tokens), Some(15));
+    let overloaded = json!({"type": "error", "error": {"type": "overloaded_error"}});
+    let failed = stream(&[&said[..], &[overloaded]].concat());
+    assert_eq!(failure(&failed), (vec![text("x")], ModelErrorKind::Overloaded));
+}
+
+// Issue 44: only a call needs the beginning of its block, which has its name.
+#[test]
+fn an_unreadable_beginning_of_a_block_loses_no_word() {
+    for beginning in [
+        json!(null),
+        json!("x"),
+        json!([]),
+        json!({"type": 7, "text": ""}),
+        json!({"type": "text", "text": 7}),
+    ] {
+        let thought = delta(1, "thinking_delta", "thinking", "hm");
+        let signature = delta(1, "signature_delta", "signature", "sig");
+        let events =
+            [block(0, beginning.clone()), text_delta(0, "a"), block(1, json!(null)), thought, signature];
+        let call = [tool_use(2, "a", "f"), input(2, "{}"), text_delta(3, "b"), text_delta(3, "c")];
+        let (events, reply) = reply(&[&events[..], &call].concat(), "tool_use");
+        assert_eq!(events, [text("a"), reasoning("hm"), text("b"), text("c")], "{beginning}");
+        assert_eq!((reply.text.as_str(), calls(&reply)), ("abc", vec![("a", "f", "{}")]));
+        let expected = json!([
+            {"type": "text", "text": "a"},
+            {"type": "thinking", "thinking": "hm", "signature": "sig"},
+            {"type": "tool_use", "id": "a", "name": "f", "input": {}},
+            {"type": "text", "text": "bc"},
+        ]);
+        assert_eq!(raw_of(&reply), expected, "{beginning}");
+    }
+    let (_, odd) =
+        reply(&[block(0, json!({"type": "tool_use", "id": 7, "name": "f", "input": "x"}))], "tool_use");
+    assert_eq!(calls(&odd), [("call_0", "f", "{}")]);
+    let nameless = whole(&[block(0, json!(null)), input(0, "{}")], "tool_use");
+    assert_eq!(failure(&nameless).1, ModelErrorKind::Protocol, "a call without its name");
 }
 
 #[test]
@@ -343,17 +387,15 @@ fn events_without_a_name_or_without_a_type() {
 
 #[test]
 fn events_that_cannot_be_read_are_errors() {
-    for data in ["{", "{\"type\": \"content_block_delta\", \"delta\": 1}", "{} {}"] {
+    for data in ["{", "{} {}"] {
         let stream =
             [&stream(&[start()])[..], format!("data: {data}\n\n").as_bytes(), &stream(&stop("end_turn"))]
                 .concat();
         assert_eq!(failure(&stream).1, ModelErrorKind::Protocol, "{data}");
     }
-    assert_eq!(
-        failure(&whole(&[text_delta(0, "x")], "end_turn")).1,
-        ModelErrorKind::Protocol,
-        "it never began"
-    );
+    // Issue 44: a member of another type counts as absent, and a delta without its words says nothing.
+    let odd = json!({"type": "content_block_delta", "delta": 1});
+    assert_eq!(reply(&[odd, text_delta(0, "x")], "end_turn").1.text, "x");
 }
 
 #[test]

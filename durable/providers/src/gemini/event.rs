@@ -71,6 +71,15 @@ pub struct FunctionCall<'a> {
     pub unknown: Unknown<'a>,
 }
 
+impl FunctionCall<'_> {
+    /// Whether this is no call of its own: arguments in pieces, or nothing, which closes the call before it.
+    pub fn is_continuation(&self) -> bool {
+        self.id.is_none()
+            && self.args.is_none()
+            && (!self.partial_args.0.is_empty() || self.will_continue != Some(true))
+    }
+}
+
 object!(FunctionCall, known: {
     "id" => id,
     "name" => name,

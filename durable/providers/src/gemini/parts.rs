@@ -2,20 +2,17 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::acceptable;
-use crate::codec::{MAX_CALLS, name_calls};
-use crate::failure::{protocol, too_many_calls};
+use crate::accumulator::{Accumulator, Completed, MAX_PARTS, raw_message};
+use crate::failure::{protocol, too_many_parts};
 use crate::members::Members;
-use wire::model::{ModelError, RawValueEq, ToolCall};
+use wire::model::{ModelError, ToolCall};
 
 use super::arguments;
 use super::event;
-
-/// The most parts of a reply: enough for all its calls with text and thoughts between them.
-const MAX_PARTS: usize = 4 * MAX_CALLS;
 
 #[derive(Debug, Default)]
 pub struct Parts(Vec<Part>);
@@ -58,51 +55,60 @@ enum Arguments {
 }
 
 impl Parts {
-    pub fn has_call(&self) -> bool {
-        self.0.iter().any(|part| matches!(part.body, Body::Call(_)))
-    }
-
-    /// Adds a part or a piece of one. Returns its number of bytes.
-    pub fn take(&mut self, part: event::Part<'_>) -> Result<usize, ModelError> {
+    /// Adds a part or a piece of one.
+    pub fn take(&mut self, part: event::Part<'_>, reply: &mut Accumulator) -> Result<(), ModelError> {
         let mut members = Members::default();
-        let bytes = members.take(&part.unknown);
-        let body = match (part.call, part.text) {
-            (Some(call), _) => return Ok(bytes + self.take_call(call, members)?),
-            (None, Some(text)) => {
-                Body::Text { text: text.0.into_owned(), is_thought: part.thought == Some(true) }
-            }
-            (None, None) => Body::Other,
+        reply.keep(members.take(&part.unknown));
+        let is_thought = part.thought == Some(true);
+        let text = match (part.call, part.text) {
+            (Some(call), _) => return self.take_call(call, members, reply),
+            (None, Some(text)) => text.0,
+            (None, None) if members.is_empty() => return Ok(()),
+            (None, None) => return self.push(Part { body: Body::Other, members }),
         };
-        let added = match &body {
-            Body::Text { text, .. } => text.len(),
-            Body::Call(_) | Body::Other => 0,
-        };
-        match (body, self.0.last_mut()) {
+        match self.0.last_mut() {
             // A part of nothing.
-            (Body::Other, _) if members.is_empty() => {}
-            (Body::Text { text, .. }, _) if text.is_empty() && members.is_empty() => {}
+            _ if text.is_empty() && members.is_empty() => {}
             // A signature belongs to its own part alone.
-            (
-                Body::Text { text, is_thought },
-                Some(Part { body: Body::Text { text: known, is_thought: same }, members: others }),
-            ) if is_thought == *same && members.is_empty() && others.is_empty() => known.push_str(&text),
-            (body, _) => self.push(Part { body, members })?,
+            Some(Part { body: Body::Text { text: known, is_thought: same }, members: others })
+                if is_thought == *same && members.is_empty() && others.is_empty() =>
+            {
+                known.push_str(&text);
+            }
+            _ => {
+                self.push(Part { body: Body::Text { text: text.clone().into_owned(), is_thought }, members })?
+            }
         }
-        Ok(bytes + added)
+        match is_thought {
+            true => reply.take_reasoning(text),
+            false => reply.take_text(text),
+        }
+        Ok(())
     }
 
     fn push(&mut self, part: Part) -> Result<(), ModelError> {
         if self.0.len() >= MAX_PARTS {
-            return Err(protocol("The model's reply has too many parts."));
+            return Err(too_many_parts());
         }
         self.0.push(part);
         Ok(())
     }
 
-    fn take_call(&mut self, piece: event::FunctionCall<'_>, members: Members) -> Result<usize, ModelError> {
-        let is_open =
-            matches!(self.0.last(), Some(Part { body: Body::Call(call), .. }) if call.will_continue);
-        if !is_open || piece.name.is_some() {
+    fn take_call(
+        &mut self,
+        piece: event::FunctionCall<'_>,
+        members: Members,
+        reply: &mut Accumulator,
+    ) -> Result<(), ModelError> {
+        reply.has_call = true;
+        // A piece without a name goes on with the call before it. Arguments in pieces do so where no piece announced them.
+        let goes_on = match self.0.last() {
+            Some(Part { body: Body::Call(call), .. }) => {
+                piece.name.is_none() && (call.will_continue || piece.is_continuation())
+            }
+            _ => false,
+        };
+        if !goes_on {
             let call = Call {
                 id: String::new(),
                 name: String::new(),
@@ -113,16 +119,15 @@ impl Parts {
             self.push(Part { body: Body::Call(call), members })?;
         }
         // The part that was just found or made.
-        let Some(Part { body: Body::Call(call), .. }) = self.0.last_mut() else { return Ok(0) };
-        let mut bytes = call.members.take(&piece.unknown);
+        let Some(Part { body: Body::Call(call), .. }) = self.0.last_mut() else { return Ok(()) };
+        reply.keep(call.members.take(&piece.unknown));
         for (known, new) in [(&mut call.id, piece.id), (&mut call.name, piece.name)] {
-            if let Some(new) = new {
-                bytes += new.as_str().len();
-                known.push_str(new.as_str());
-            }
+            let new = new.as_ref().map_or("", |new| new.as_str());
+            reply.keep(new.len());
+            known.push_str(new);
         }
         if let Some(args) = piece.args {
-            bytes += args.get().len();
+            reply.keep(args.get().len());
             call.arguments = Arguments::Whole(args.get().to_owned());
         }
         for piece in piece.partial_args.0 {
@@ -130,11 +135,12 @@ impl Parts {
                 Arguments::Pieces(arguments) => arguments::set(arguments, piece),
                 Arguments::Whole(_) => None,
             };
-            bytes +=
-                added.ok_or_else(|| protocol("The model provider sent an argument without its place."))?;
+            reply.keep(
+                added.ok_or_else(|| protocol("The model provider sent an argument without its place."))?,
+            );
         }
         call.will_continue = piece.will_continue == Some(true);
-        Ok(bytes)
+        Ok(())
     }
 
     /// Whether the last call lacks its end.
@@ -143,41 +149,32 @@ impl Parts {
     }
 
     /// The calls in the model's order, and the parts for the next request if they have more than text and calls.
-    /// `first` numbers the made-up ids.
-    pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
-        let calls = self.name_calls(first)?;
+    pub fn complete(mut self, reply: &Accumulator) -> Result<Completed, ModelError> {
+        let calls = self.calls().map(|call| ToolCall {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments(),
+        });
+        let settled = reply.settle_calls(calls.collect())?;
+        for (call, settled) in self.calls().zip(&settled) {
+            call.name.clone_from(&settled.name);
+            if !call.id.is_empty() {
+                call.id.clone_from(&settled.call_id);
+            }
+        }
         // A summary of thoughts is for people. Only its signature is for the model.
         self.0.retain(|part| {
             !matches!(part.body, Body::Text { is_thought: true, .. }) || !part.members.is_empty()
         });
-        let raw = match self.is_plain() {
-            true => None,
-            false => Some(RawValueEq(written(&self.0)?)),
-        };
-        Ok((calls, raw))
+        let raw = if self.is_plain() { None } else { Some(raw_message(&self.0)?) };
+        Ok((settled, raw))
     }
 
-    fn name_calls(&mut self, first: usize) -> Result<Vec<ToolCall>, ModelError> {
-        let calls: Vec<&mut Call> = self
-            .0
-            .iter_mut()
-            .filter_map(|part| match &mut part.body {
-                Body::Call(call) => Some(call),
-                Body::Text { .. } | Body::Other => None,
-            })
-            .collect();
-        if calls.len() > MAX_CALLS {
-            return Err(too_many_calls());
-        }
-        let mut ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
-        name_calls(&mut ids.iter_mut().collect::<Vec<_>>(), first);
-        let call = |(call, call_id): (&mut Call, String)| {
-            if !call.id.is_empty() {
-                call.id.clone_from(&call_id);
-            }
-            ToolCall { call_id, name: call.name.clone(), arguments: call.arguments() }
-        };
-        Ok(calls.into_iter().zip(ids).map(call).collect())
+    fn calls(&mut self) -> impl Iterator<Item = &mut Call> {
+        self.0.iter_mut().filter_map(|part| match &mut part.body {
+            Body::Call(call) => Some(call),
+            Body::Text { .. } | Body::Other => None,
+        })
     }
 
     /// Whether the parts are text followed by calls, without further data.
@@ -236,8 +233,4 @@ impl Serialize for Call {
         self.members.write(&mut map)?;
         map.end()
     }
-}
-
-fn written(parts: &impl Serialize) -> Result<Box<RawValue>, ModelError> {
-    to_raw_value(parts).map_err(|_| protocol("The model's reply cannot be kept."))
 }

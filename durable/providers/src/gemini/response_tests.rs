@@ -1,16 +1,14 @@
 //! Streams written by the API's documentation, each decoded in many splits.
 
-use std::rc::Rc;
-
 use serde_json::{Value, json};
 
 use super::*;
 use crate::codec::{MAX_CALLS, MAX_REPLY_BYTES};
-use crate::testing::{self, calls, choice, raw_of, reasoning, text as told};
+use crate::testing::{self, calls, raw_of, reasoning, text as told};
 use wire::model::{ModelErrorKind, ModelEvent, ModelReply, ReplyFinish, Usage};
 
 pub fn fresh() -> Box<dyn Decoder> {
-    Box::new(EventStream::new(Reply::new(Rc::new(choice()), 0)))
+    Gemini::new("https://x.test", None).decoder(&testing::request(vec![]))
 }
 
 pub fn stream(events: &[Value]) -> Vec<u8> {

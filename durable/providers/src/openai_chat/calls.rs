@@ -3,7 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::acceptable;
-use crate::codec::{MAX_CALLS, name_calls};
+use crate::accumulator::Accumulator;
+use crate::codec::MAX_CALLS;
 use crate::failure::too_many_calls;
 use crate::json::text_of;
 use crate::members::Members;
@@ -21,9 +22,7 @@ pub struct Calls {
 #[derive(Debug, Default)]
 pub struct Call {
     index: u64,
-    id: String,
-    name: String,
-    arguments: String,
+    call: ToolCall,
     members: Members,
     function_members: Members,
 }
@@ -47,12 +46,12 @@ impl Calls {
         };
         self.last = place;
         let Some(call) = self.list.get_mut(place) else { return Ok(0) };
-        continue_name(&mut call.id, id);
-        continue_name(&mut call.name, name);
+        continue_name(&mut call.call.call_id, id);
+        continue_name(&mut call.call.name, name);
         // The string, or the JSON text of any other value.
         let arguments = function.arguments.filter(|raw| raw.get() != "null");
         let arguments = arguments.map_or("".into(), |raw| text_of(raw).unwrap_or(raw.get().into()));
-        call.arguments.push_str(&arguments);
+        call.call.arguments.push_str(&arguments);
         Ok(id.len()
             + name.len()
             + arguments.len()
@@ -68,9 +67,11 @@ impl Calls {
             Some(index) => match self.list.iter().enumerate().rfind(|(_, call)| call.index == index) {
                 Some((_, call)) if call.is_another(id, name) => Slot::New(index),
                 Some((place, _)) => Slot::At(place),
+                // A piece that neither begins a call nor says which one it belongs to.
+                None if !self.list.is_empty() && id.is_empty() && name.is_empty() => Slot::At(self.last),
                 None => Slot::New(index),
             },
-            None => match self.list.iter().position(|call| !id.is_empty() && call.id == id) {
+            None => match self.list.iter().position(|call| !id.is_empty() && call.call.call_id == id) {
                 Some(place) => Slot::At(place),
                 None if self.list.is_empty() || !id.is_empty() || !name.is_empty() => Slot::New(next),
                 None => Slot::At(self.last),
@@ -87,18 +88,19 @@ impl Calls {
         self.list.iter().any(|call| !call.members.is_empty() || !call.function_members.is_empty())
     }
 
-    /// Sorts the calls into the model's order and gives each call without an id a new one. `first` is the first number
-    /// of the made-up ids.
-    pub fn complete(mut self, first: usize) -> Vec<Call> {
+    pub fn list(&self) -> &[Call] {
+        &self.list
+    }
+
+    /// Sorts the calls into the model's order and completes them.
+    pub fn complete(&mut self, reply: &Accumulator) -> Result<Vec<ToolCall>, ModelError> {
         // The sort is stable, so calls of the same index keep their order of arrival.
         self.list.sort_by_key(|call| call.index);
-        name_calls(&mut self.list.iter_mut().map(|call| &mut call.id).collect::<Vec<_>>(), first);
-        for call in &mut self.list {
-            if call.arguments.trim().is_empty() {
-                call.arguments = "{}".into();
-            }
+        let calls = reply.settle_calls(self.list.iter().map(|call| call.call.clone()).collect())?;
+        for (call, settled) in self.list.iter_mut().zip(&calls) {
+            call.call.clone_from(settled);
         }
-        self.list
+        Ok(calls)
     }
 }
 
@@ -109,12 +111,9 @@ enum Slot {
 
 impl Call {
     fn is_another(&self, id: &str, name: &str) -> bool {
+        let ToolCall { call_id, name: known, arguments } = &self.call;
         let begins = !id.is_empty() && !name.is_empty();
-        begins && !self.id.is_empty() && self.id != id && !self.name.is_empty() && !self.arguments.is_empty()
-    }
-
-    pub fn to_tool_call(&self) -> ToolCall {
-        ToolCall { call_id: self.id.clone(), name: self.name.clone(), arguments: self.arguments.clone() }
+        begins && !call_id.is_empty() && call_id != id && !known.is_empty() && !arguments.is_empty()
     }
 }
 
@@ -129,7 +128,7 @@ fn continue_name(known: &mut String, piece: &str) {
 impl Serialize for Call {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &self.id)?;
+        map.serialize_entry("id", &self.call.call_id)?;
         map.serialize_entry("type", "function")?;
         map.serialize_entry("function", &Function(self))?;
         self.members.write(&mut map)?;
@@ -142,8 +141,8 @@ struct Function<'a>(&'a Call);
 impl Serialize for Function<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("name", &acceptable::name(&self.0.name))?;
-        map.serialize_entry("arguments", &acceptable::arguments(&self.0.arguments))?;
+        map.serialize_entry("name", &acceptable::name(&self.0.call.name))?;
+        map.serialize_entry("arguments", &acceptable::arguments(&self.0.call.arguments))?;
         self.0.function_members.write(&mut map)?;
         map.end()
     }

@@ -12,7 +12,8 @@ pub fn fresh() -> Box<dyn Decoder> {
 }
 
 fn numbered_from(first: usize) -> Box<dyn Decoder> {
-    Box::new(EventStream::new(Reply::new(Rc::new(testing::choice()), WIRE, first)))
+    let ids = vec![("a", "f", "{}"); first];
+    OpenAiChat::new("https://x.test", None).decoder(&testing::request(vec![testing::assistant("", &ids)]))
 }
 
 pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Outcome {

@@ -75,6 +75,19 @@ pub struct WireItem<'a> {
     pub summary: Few<WirePart<'a>>,
 }
 
+impl WireItem<'_> {
+    /// The type; by the other members where it cannot be read. `is_call` says that it began as a call.
+    pub fn kind(&self, is_call: bool) -> &str {
+        let has = |text: &Loose<'_>| !text.as_str().is_empty();
+        match self.kind.as_str() {
+            "" if is_call || (has(&self.call_id) && has(&self.name)) => "function_call",
+            "" if has(&self.encrypted_content) || !self.summary.0.is_empty() => "reasoning",
+            "" if !self.content.0.is_empty() => "message",
+            kind => kind,
+        }
+    }
+}
+
 #[derive(Debug, Deserialize)]
 pub struct WirePart<'a> {
     #[serde(borrow, default)]

@@ -1,18 +1,15 @@
 //! The items of a reply's output, and their form in the next request.
 
 use serde::Serialize;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 use crate::acceptable;
-use crate::codec::{MAX_CALLS, name_calls};
-use crate::failure::{protocol, too_many_calls};
-use wire::model::{ModelError, RawValueEq, ToolCall};
+use crate::accumulator::{Accumulator, Completed, MAX_PARTS, raw_message};
+use crate::failure::{protocol, too_many_parts};
+use wire::model::{ModelError, ToolCall};
 
 use super::event::WireItem;
 use super::request::InputItem;
-
-/// The most items of a reply: enough for all its calls with reasoning and messages between them.
-const MAX_ITEMS: usize = 4 * MAX_CALLS;
 
 #[derive(Debug, Default)]
 pub struct Items(Vec<Item>);
@@ -43,10 +40,6 @@ pub enum OutputKind {
 }
 
 impl Items {
-    pub fn has_call(&self) -> bool {
-        self.0.iter().any(|item| matches!(item.kind, OutputKind::Call(_)))
-    }
-
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -65,9 +58,7 @@ impl Items {
         };
         let place = match place {
             Some(place) => place,
-            None if self.0.len() >= MAX_ITEMS => {
-                return Err(protocol("The model's reply has too many parts."));
-            }
+            None if self.0.len() >= MAX_PARTS => return Err(too_many_parts()),
             None => {
                 let index = index.unwrap_or_else(|| self.next());
                 self.0.push(Item { index, id: id.into(), ..Item::default() });
@@ -77,37 +68,25 @@ impl Items {
         self.0.get_mut(place).ok_or_else(|| protocol("The model provider's reply has no such part."))
     }
 
-    /// The calls in the model's order, and the output for the next request if all of it can return. `first` numbers the
-    /// made-up ids.
-    pub fn complete(mut self, first: usize) -> Result<(Vec<ToolCall>, Option<RawValueEq>), ModelError> {
+    /// The calls in the model's order, and the output for the next request if all of it can return.
+    pub fn complete(mut self, reply: &Accumulator) -> Result<Completed, ModelError> {
         // The sort is stable: items without an index keep their order of arrival.
         self.0.sort_by_key(|item| item.index);
-        let came: Vec<Option<ToolCall>> = self.0.iter().map(|item| item.call().cloned()).collect();
-        let mut ids: Vec<&mut String> = self.0.iter_mut().filter_map(Item::call_id).collect();
-        if ids.len() > MAX_CALLS {
-            return Err(too_many_calls());
-        }
-        name_calls(&mut ids, first);
+        let calls = reply.settle_calls(self.0.iter().filter_map(Item::call).cloned().collect())?;
         // A cut message cannot return, but its text can.
         let whole = self.0.iter().all(|item| item.raw.is_some() || item.call().is_some());
-        let mut written: Vec<Written<'_>> =
-            self.0.iter().zip(&came).filter_map(|(item, came)| item.written(came.as_ref())).collect();
+        let mut settled = calls.iter();
+        let mut written: Vec<Written<'_>> = self
+            .0
+            .iter()
+            .filter_map(|item| item.written(item.call().and_then(|came| Some((came, settled.next()?)))))
+            .collect();
         // OpenAI refuses reasoning at the end of the output.
         while written.last().is_some_and(|last| last.is_reasoning) {
             written.pop();
         }
-        let raw = match whole && !written.is_empty() {
-            true => Some(RawValueEq(
-                to_raw_value(&written).map_err(|_| protocol("The model's reply cannot be kept."))?,
-            )),
-            false => None,
-        };
-        let calls = self.0.iter().filter_map(Item::call).map(|call| {
-            let arguments =
-                if call.arguments.trim().is_empty() { "{}".into() } else { call.arguments.clone() };
-            ToolCall { arguments, ..call.clone() }
-        });
-        Ok((calls.collect(), raw))
+        let raw = (whole && !written.is_empty()).then(|| raw_message(&written)).transpose()?;
+        Ok((calls, raw))
     }
 }
 
@@ -118,11 +97,12 @@ impl Item {
 
     /// Reads the item at its beginning or, with `done`, at its end. Returns the number of bytes that it keeps.
     pub fn take(&mut self, item: &WireItem<'_>, raw: &RawValue, done: bool) -> usize {
+        let is_call = matches!(self.kind, OutputKind::Call(_));
         let known = match std::mem::take(&mut self.kind) {
             OutputKind::Call(call) => call,
-            _ => ToolCall { call_id: String::new(), name: String::new(), arguments: String::new() },
+            _ => ToolCall::default(),
         };
-        self.kind = match item.kind.as_str() {
+        self.kind = match item.kind(is_call) {
             "message" => OutputKind::Message,
             "reasoning" => {
                 let readable = !item.encrypted_content.as_str().is_empty() || !item.content.0.is_empty();
@@ -142,7 +122,8 @@ impl Item {
         if self.id.is_empty() {
             item.id.as_str().clone_into(&mut self.id);
         }
-        if !done {
+        // A call without its type is written anew.
+        if !done || (item.kind.as_str().is_empty() && self.call().is_some()) {
             return self.id.len() + item.call_id.as_str().len() + item.name.as_str().len();
         }
         self.raw = Some(raw.to_owned());
@@ -156,25 +137,17 @@ impl Item {
         }
     }
 
-    fn call_id(&mut self) -> Option<&mut String> {
-        match &mut self.kind {
-            OutputKind::Call(call) => Some(&mut call.call_id),
-            OutputKind::Message | OutputKind::Reasoning { .. } | OutputKind::Other => None,
-        }
-    }
-
-    /// The item in the next request. `came` is the call as the provider wrote it.
-    fn written(&self, came: Option<&ToolCall>) -> Option<Written<'_>> {
+    /// The item in the next request. `call` is the call as the provider wrote it, and as it is settled.
+    fn written<'a>(&'a self, call: Option<(&ToolCall, &'a ToolCall)>) -> Option<Written<'a>> {
         let is_reasoning = matches!(self.kind, OutputKind::Reasoning { .. });
-        let own = |call| Written { is_reasoning: false, form: Form::Ours(InputItem::Call(call)) };
-        match (&self.kind, &self.raw) {
+        let raw = self.raw.as_deref();
+        match (&self.kind, call) {
             (OutputKind::Reasoning { readable: false }, _) => None,
-            // The codec rewrites a call that is cut, lacks an id or is invalid for the API.
-            (OutputKind::Call(call), None) => Some(own(call)),
-            (OutputKind::Call(call), Some(_)) if !acceptable::is_call(call) || came != Some(call) => {
-                Some(own(call))
+            // The codec rewrites a call that is cut, or is not as the provider wrote it, or is invalid for the API.
+            (_, Some((came, settled))) if raw.is_none() || !acceptable::is_call(came) || came != settled => {
+                Some(Written { is_reasoning, form: Form::Ours(InputItem::Call(settled)) })
             }
-            (_, raw) => raw.as_deref().map(|raw| Written { is_reasoning, form: Form::Theirs(raw) }),
+            _ => raw.map(|raw| Written { is_reasoning, form: Form::Theirs(raw) }),
         }
     }
 }

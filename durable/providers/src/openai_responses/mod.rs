@@ -16,11 +16,9 @@ mod split_tests;
 #[cfg(test)]
 mod transcripts;
 
-use std::rc::Rc;
-
 use wire::model::{ModelError, ModelRequest};
 
-use super::codec::{EventStream, address, calls_in, headers};
+use super::codec::{EventStream, address, headers};
 use super::failure::Complaint;
 use super::written::Written;
 use super::{Codec, Decoder};
@@ -62,7 +60,7 @@ impl Codec for OpenAiResponses {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(EventStream::for_request(request, Reply::new(Rc::clone(&request.model), calls_in(request))))
+        Box::new(EventStream::<Reply>::for_request(request))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

@@ -1,17 +1,13 @@
 //! The reply, from the first byte to the event that ends the response.
 
-use std::rc::Rc;
+use std::borrow::Cow;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::codec::{MAX_REPLY_BYTES, Reading};
-use crate::failure::{Complaint, protocol, too_large};
-use crate::json::{Few, error_of, read};
-use crate::usage;
-use wire::model::{
-    ModelChoice, ModelError, ModelEvent, ModelReply, RawMessage, ReplyFinish, ServiceTier, Usage,
-};
+use crate::accumulator::{Accumulator, Completed, Reading, Stream};
+use crate::failure::error_in_stream;
+use crate::json::{Few, read};
+use wire::model::{ModelError, ReplyFinish, Usage};
 use wire::sse::SseEvent;
 
 use super::WIRE;
@@ -31,114 +27,75 @@ const KNOWN_USAGE: &[&str] = &[
     "output_tokens_details.text_tokens",
 ];
 
-/// A partial reply.
-#[derive(Debug)]
+/// The items of a partial reply.
+#[derive(Debug, Default)]
 pub struct Reply {
-    choice: Rc<ModelChoice>,
-    first_call: usize,
-    bytes: usize,
-    text: String,
     /// The message of the last text.
     message: Option<u64>,
-    refused: bool,
     items: Items,
 }
 
 impl Reading for Reply {
+    type Event<'a> = Event<'a>;
+    const WIRE: &'static str = WIRE;
+
     fn take(
-        mut self: Box<Self>,
-        event: SseEvent<'_>,
-        events: &mut Vec<ModelEvent>,
-    ) -> Result<Option<Box<Self>>, ModelError> {
-        match self.read(event, events)? {
-            None => Ok(Some(self)),
-            Some((finish, response)) => self.complete(finish, &response, events).map(|()| None),
-        }
-    }
-
-    fn has_call(&self) -> bool {
-        self.items.has_call()
-    }
-}
-
-/// The end of a response, with the data of its last event.
-type Ended<'a> = Option<(ReplyFinish, Response<'a>)>;
-
-impl Reply {
-    /// `choice` is the model that may read the raw message again; `first_call` numbers the made-up ids.
-    pub fn new(choice: Rc<ModelChoice>, first_call: usize) -> Self {
-        Reply {
-            choice,
-            first_call,
-            bytes: 0,
-            text: String::new(),
-            message: None,
-            refused: false,
-            items: Items::default(),
-        }
-    }
-
-    fn read<'a>(&mut self, sse: SseEvent<'a>, events: &mut Vec<ModelEvent>) -> Result<Ended<'a>, ModelError> {
-        let data = sse.data.trim_ascii();
-        if data.is_empty() || data == "[DONE]" {
-            return Ok(None);
-        }
-        let event: Event<'a> =
-            read(data).map_err(|_| protocol("The model provider sent an event that cannot be read."))?;
+        &mut self,
+        event: Event<'_>,
+        sse: SseEvent<'_>,
+        reply: &mut Accumulator,
+    ) -> Result<Stream, ModelError> {
         // OpenRouter names the type only in the data. The codec reads both the data and the event's name.
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
             "response.output_text.delta" => {
                 let index = self.open(&event)?;
-                self.tell_text(index, event.delta.as_str(), events);
+                self.take_text(index, event.delta.0, false, reply);
             }
             "response.refusal.delta" => {
-                self.refused |= !event.delta.as_str().is_empty();
                 let index = self.open(&event)?;
-                self.tell_text(index, event.delta.as_str(), events);
+                self.take_text(index, event.delta.0, true, reply);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.open(&event)?;
-                self.tell_reasoning(event.delta.as_str(), events);
+                reply.take_reasoning(event.delta.0.unwrap_or_default());
             }
             // A summary has several parts. Each is a paragraph with a heading.
             "response.reasoning_summary_part.added"
                 if event.summary_index.0.is_some_and(|index| index > 0) =>
             {
-                self.tell_reasoning("\n\n", events);
+                reply.take_reasoning(Cow::Borrowed("\n\n"));
             }
             "response.function_call_arguments.delta" => {
                 let item = self.items.at(event.output_index.0, event.item_id.as_str())?;
                 if let OutputKind::Call(call) = &mut item.kind {
                     call.arguments.push_str(event.delta.as_str());
-                    self.bytes += event.delta.as_str().len();
+                    reply.keep(event.delta.as_str().len());
                 }
             }
-            "response.output_item.added" => {
-                self.take_item(event.output_index.0, event.item, false, events)?
-            }
-            "response.output_item.done" => self.take_item(event.output_index.0, event.item, true, events)?,
+            "response.output_item.added" => self.take_item(event.output_index.0, event.item, false, reply)?,
+            "response.output_item.done" => self.take_item(event.output_index.0, event.item, true, reply)?,
             "response.completed" | "response.incomplete" => {
-                let finish = |reason: &str| incomplete(kind.trim_start_matches("response."), reason);
-                return self.end(event.response, finish, events).map(Some);
+                return self.end(event.response, kind.trim_start_matches("response."), reply);
             }
             "response.failed" | "response.cancelled" => {
-                return Err(complaint(event.response.map_or("{}", RawValue::get)));
+                return Err(error_in_stream(event.response.map_or("{}", RawValue::get)));
             }
-            "error" => return Err(complaint(data)),
+            "error" => return Err(error_in_stream(sse.data)),
             "" if event.output.is_some() && matches!(event.status.as_str(), "completed" | "incomplete") => {
-                let whole = wire::json::from_str(data).ok();
-                let finish = |reason: &str| incomplete(event.status.as_str(), reason);
-                return self.end(whole, finish, events).map(Some);
+                return self.end(wire::json::from_str(sse.data).ok(), event.status.as_str(), reply);
             }
             _ => {}
         }
-        if self.bytes > MAX_REPLY_BYTES {
-            return Err(too_large());
-        }
-        Ok(None)
+        Ok(Stream::GoesOn)
     }
 
+    fn complete(self, reply: &Accumulator) -> Result<Completed, ModelError> {
+        self.items.complete(reply)
+    }
+}
+
+impl Reply {
     /// The index of a delta's item. Marks the item as told.
     fn open(&mut self, event: &Event<'_>) -> Result<u64, ModelError> {
         let item = self.items.at(event.output_index.0, event.item_id.as_str())?;
@@ -146,24 +103,23 @@ impl Reply {
         Ok(item.index())
     }
 
-    fn tell_text(&mut self, item: u64, piece: &str, events: &mut Vec<ModelEvent>) {
-        if piece.is_empty() {
-            return;
-        }
+    /// Adds a text, or a refusal, of a message.
+    fn take_text(
+        &mut self,
+        item: u64,
+        piece: Option<Cow<'_, str>>,
+        is_refusal: bool,
+        reply: &mut Accumulator,
+    ) {
+        let Some(piece) = piece.filter(|piece| !piece.is_empty()) else { return };
         // The codec puts a blank line between two messages of a reply (a comment, then the answer).
-        let apart = self.message.is_some_and(|last| last != item);
-        self.message = Some(item);
-        for piece in apart.then_some("\n\n").into_iter().chain([piece]) {
-            self.bytes += piece.len();
-            self.text.push_str(piece);
-            events.push(ModelEvent::Text(piece.into()));
+        if self.message.is_some_and(|last| last != item) {
+            reply.take_text(Cow::Borrowed("\n\n"));
         }
-    }
-
-    fn tell_reasoning(&mut self, piece: &str, events: &mut Vec<ModelEvent>) {
-        if !piece.is_empty() {
-            self.bytes += piece.len();
-            events.push(ModelEvent::Reasoning(piece.into()));
+        self.message = Some(item);
+        match is_refusal {
+            true => reply.take_refusal(piece),
+            false => reply.take_text(piece),
         }
     }
 
@@ -174,7 +130,7 @@ impl Reply {
         index: Option<u64>,
         raw: Option<&RawValue>,
         done: bool,
-        events: &mut Vec<ModelEvent>,
+        reply: &mut Accumulator,
     ) -> Result<(), ModelError> {
         let Some(raw) = raw else { return Ok(()) };
         let Ok(wire) = read::<WireItem<'_>>(raw.get()) else { return Ok(()) };
@@ -184,17 +140,17 @@ impl Reply {
             (index, _) => index,
         };
         let item = self.items.at(index, wire.id.as_str())?;
-        self.bytes += item.take(&wire, raw, done);
+        reply.keep(item.take(&wire, raw, done));
+        reply.has_call |= matches!(item.kind, OutputKind::Call(_));
         if !done || std::mem::replace(&mut item.told, true) {
             return Ok(());
         }
         let index = item.index();
         match item.kind {
             OutputKind::Message => {
-                for part in &wire.content.0 {
-                    self.refused |= !part.refusal.as_str().is_empty();
-                    self.tell_text(index, part.text.as_str(), events);
-                    self.tell_text(index, part.refusal.as_str(), events);
+                for part in wire.content.0 {
+                    self.take_text(index, part.text.0, false, reply);
+                    self.take_text(index, part.refusal.0, true, reply);
                 }
             }
             OutputKind::Reasoning { .. } => {
@@ -202,61 +158,39 @@ impl Reply {
                     list.0.iter().map(|part| part.text.as_str().to_owned()).collect()
                 };
                 let told = [parts(&wire.summary), parts(&wire.content)].concat().join("\n\n");
-                self.tell_reasoning(&told, events);
+                reply.take_reasoning(told.into());
             }
             OutputKind::Call(_) | OutputKind::Other => {}
         }
         Ok(())
     }
 
-    /// Reads the response's last event.
-    fn end<'a>(
+    /// Reads the response at its end.
+    fn end(
         &mut self,
-        response: Option<&'a RawValue>,
-        finish: impl Fn(&str) -> ReplyFinish,
-        events: &mut Vec<ModelEvent>,
-    ) -> Result<(ReplyFinish, Response<'a>), ModelError> {
-        let response: Response<'a> =
+        response: Option<&RawValue>,
+        status: &str,
+        reply: &mut Accumulator,
+    ) -> Result<Stream, ModelError> {
+        let response: Response<'_> =
             response.and_then(|response| read(response.get()).ok()).unwrap_or_default();
-        if let Some(error) = error_of(response.error) {
-            return Err(complaint(error.get()));
-        }
+        reply.check_error(response.error)?;
         if self.items.is_empty() {
             // Some servers send all output with this event.
             for (index, item) in (0..).zip(&response.output.0) {
-                self.take_item(Some(index), Some(item), true, events)?;
+                self.take_item(Some(index), Some(item), true, reply)?;
             }
         }
-        if self.bytes > MAX_REPLY_BYTES {
-            return Err(too_large());
-        }
+        reply.take_service_tier(response.service_tier.as_str());
+        reply.count(response.usage, KNOWN_USAGE, total);
         let reason = response.incomplete_details.as_ref().map_or("", |details| details.reason.as_str());
-        Ok((finish(reason), response))
-    }
-
-    fn complete(
-        self,
-        finish: ReplyFinish,
-        response: &Response<'_>,
-        events: &mut Vec<ModelEvent>,
-    ) -> Result<(), ModelError> {
-        let (tool_calls, raw) = self.items.complete(self.first_call)?;
-        let finish = match finish {
-            _ if self.refused => ReplyFinish::ContentFilter,
-            ReplyFinish::Stop if !tool_calls.is_empty() => ReplyFinish::ToolCalls,
-            finish => finish,
-        };
-        let raw = raw.map(|json| RawMessage::of(&self.choice, WIRE, json));
-        let tier = usage::service_tier(response.service_tier.as_str(), self.choice.options.asked_tier());
-        let usage = response.usage.and_then(|usage| read_usage(usage, tier));
-        let reply = ModelReply { text: self.text, tool_calls, finish, usage, raw };
-        events.push(ModelEvent::Finished(Box::new(reply)));
-        Ok(())
+        reply.finish = Some(Ok(finish(status, reason)));
+        Ok(Stream::Ends)
     }
 }
 
 /// Why a response ended, by its status and the reason that an incomplete one has.
-fn incomplete(status: &str, reason: &str) -> ReplyFinish {
+fn finish(status: &str, reason: &str) -> ReplyFinish {
     match (status.eq_ignore_ascii_case("incomplete"), reason) {
         (false, _) => ReplyFinish::Stop,
         (true, reason) if reason.eq_ignore_ascii_case("content_filter") => ReplyFinish::ContentFilter,
@@ -265,23 +199,13 @@ fn incomplete(status: &str, reason: &str) -> ReplyFinish {
     }
 }
 
-fn complaint(json: &str) -> ModelError {
-    wire::json::from_str::<Value>(json)
-        .map(|value| Complaint::from_json(&value))
-        .unwrap_or_default()
-        .in_stream()
-}
-
-fn read_usage(raw: &RawValue, service_tier: ServiceTier) -> Option<Usage> {
-    let counts: UsageCounts = read(raw.get()).ok()?;
+fn total(counts: UsageCounts) -> Option<Usage> {
     let details = counts.input_tokens_details.unwrap_or_default();
     Some(Usage {
         input_tokens: counts.input_tokens.0?,
         cached_tokens: details.cached_tokens.0.unwrap_or(0),
         cache_write_tokens: details.cache_write_tokens.0.unwrap_or(0),
         output_tokens: counts.output_tokens.0.unwrap_or(0),
-        service_tier,
-        unknown_members: usage::unknown_members(WIRE, raw, KNOWN_USAGE),
         ..Usage::default()
     })
 }

@@ -3,10 +3,11 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Few, Loose, Text, Unknown, error_of, lenient, object, text_of};
+use crate::accumulator::Accumulator;
+use crate::json::{Count, Few, Loose, Text, Unknown, lenient, object, text_of};
 use crate::openai_chat::chunk::{CallDelta, Chunk, FirstChoice, FunctionDelta};
-use crate::openai_chat::response::Reply;
-use wire::model::{ModelError, ModelEvent};
+use crate::openai_chat::response::{Reply, take_finish};
+use wire::model::ModelError;
 
 #[derive(Debug, Deserialize)]
 pub struct AiChunk<'a> {
@@ -49,21 +50,21 @@ object!(AiCall, known: {
 
 impl AiChunk<'_> {
     /// Adds the chunk to the reply. A chunk in both formats repeats everything, so only OpenAI's counts.
-    pub fn told(self, reply: &mut Reply, events: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
+    pub fn told(self, own: &mut Reply, reply: &mut Accumulator) -> Result<(), ModelError> {
         let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
-        let error = error_of(error).or_else(|| errors.0.into_iter().find_map(|error| error_of(Some(error))));
-        let own = choices.0.is_none();
-        reply.take_chunk(Chunk { choices, usage, error, service_tier: Loose::default() }, events)?;
-        if own {
+        let is_openais = choices.0.is_some();
+        errors.0.into_iter().try_for_each(|error| reply.check_error(Some(error)))?;
+        own.take_chunk(Chunk { choices, usage, error, service_tier: Loose::default() }, reply)?;
+        if !is_openais {
             if let Some(text) = response.and_then(text_of) {
-                reply.take_text(Text(text), events);
+                reply.take_text(text);
             }
             for call in tool_calls.0.into_iter().filter_map(AiCall::into_delta) {
-                reply.take_call(call)?;
+                own.take_call(call, reply)?;
             }
-            reply.take_finish(finish_reason.as_str());
+            take_finish(finish_reason.as_str(), reply);
         }
-        reply.bounded()
+        Ok(())
     }
 }
 

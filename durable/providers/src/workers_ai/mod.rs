@@ -10,14 +10,12 @@ mod response;
 #[cfg(test)]
 mod tests;
 
-use std::rc::Rc;
-
 use serde::Serialize;
 use serde_json::json;
 
 use wire::model::{ModelError, ModelRequest, RawValueEq};
 
-use super::codec::{EventStream, calls_in, unwritable};
+use super::codec::{EventStream, unwritable};
 use super::failure::Complaint;
 use super::openai_chat::request::{WireMessage, WireTool, messages, tool_choice};
 use super::{Codec, Decoder};
@@ -44,10 +42,7 @@ impl Codec for WorkersAi {
     }
 
     fn decoder(&self, request: &ModelRequest) -> Box<dyn Decoder> {
-        Box::new(EventStream::for_request(
-            request,
-            AiReply::new(Rc::clone(&request.model), calls_in(request)),
-        ))
+        Box::new(EventStream::<AiReply>::for_request(request))
     }
 
     fn refusal(&self, status: u16, body: &[u8]) -> ModelError {

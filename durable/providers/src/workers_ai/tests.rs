@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use super::*;
 use crate::MAX_REPLY_BYTES;
 use crate::testing::{
-    self, PNG, all_parts, answered, assistant, body, calls, choice, definition, raw_json, raw_of, reasoning,
-    request, split_anywhere, text, tool, user, with_choice,
+    self, PNG, all_parts, answered, assistant, body, calls, definition, raw_json, raw_of, reasoning, request,
+    split_anywhere, text, tool, user, with_choice,
 };
 use wire::model::{ModelErrorKind, ModelEvent, ModelReply, ReplyFinish, ToolChoice, Usage};
 
 fn fresh() -> Box<dyn Decoder> {
-    Box::new(EventStream::new(AiReply::new(Rc::new(choice()), 0)))
+    WorkersAi.decoder(&request(vec![]))
 }
 
 fn stream(chunks: &[Value]) -> Vec<u8> {
