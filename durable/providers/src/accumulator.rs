@@ -262,4 +262,6 @@ fn name_calls(calls: &mut [ToolCall], first: usize) {
 }
 
 #[cfg(test)]
+mod replaced_members;
+#[cfg(test)]
 mod tests;

@@ -53,6 +53,11 @@ pub fn text_of(raw: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
+/// The JSON of an object, also of one that stands in a string. None for any other value.
+pub fn object_of(raw: &RawValue) -> Option<Cow<'_, str>> {
+    text_of(raw).filter(|json| json.trim_start().starts_with('{'))
+}
+
 /// A string, or nothing for a value of another type: some servers send an object in place of a string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loose<'a>(pub Option<Cow<'a, str>>);

@@ -93,8 +93,11 @@ impl Members {
     }
 
     /// The raw JSON of a member that came in one piece.
-    pub fn json(&self, name: &str) -> Option<&str> {
-        self.once(name)
+    pub fn json(&self, name: &str) -> Option<&RawValue> {
+        match self.0.iter().find(|(known, _)| known == name) {
+            Some((_, Member::Once(raw))) => Some(raw),
+            _ => None,
+        }
     }
 
     /// Replaces the member of that name, or appends it.
@@ -139,10 +142,7 @@ impl Members {
     }
 
     fn once(&self, name: &str) -> Option<&str> {
-        match self.0.iter().find(|(known, _)| known == name) {
-            Some((_, Member::Once(raw))) => Some(raw.get()),
-            _ => None,
-        }
+        self.json(name).map(RawValue::get)
     }
 
     fn of_element(raw: &RawValue) -> Option<Members> {

@@ -1,11 +1,13 @@
 //! Assembles the blocks of a reply from their deltas, and writes them for the next request.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use crate::acceptable;
 use crate::accumulator::{Accumulator, Completed, MAX_PARTS, raw_message};
 use crate::failure::{protocol, too_many_parts};
-use crate::json::Object;
+use crate::json::{Object, object_of};
 use crate::members::Members;
 use wire::model::{ModelError, ToolCall};
 
@@ -188,9 +190,9 @@ impl Block {
     /// The call. Its arguments are as the model wrote them: from their pieces, or whole from the beginning of the block.
     fn call(&self) -> Option<ToolCall> {
         let text = |name: &str| self.members.text(name).into_owned();
-        let whole = || self.members.json("input").filter(|input| input.starts_with('{')).unwrap_or("{}");
-        let arguments = if self.input.trim().is_empty() { whole() } else { &self.input };
-        let call = ToolCall { call_id: text("id"), name: text("name"), arguments: arguments.to_owned() };
+        let whole = || self.members.json("input").and_then(object_of).unwrap_or(Cow::Borrowed("{}"));
+        let arguments = if self.input.trim().is_empty() { whole() } else { Cow::Borrowed(&*self.input) };
+        let call = ToolCall { call_id: text("id"), name: text("name"), arguments: arguments.into_owned() };
         (self.kind == BlockKind::ToolUse).then_some(call)
     }
 

@@ -8,6 +8,8 @@ mod request;
 mod response;
 
 #[cfg(test)]
+mod lenient_tests;
+#[cfg(test)]
 mod request_tests;
 #[cfg(test)]
 mod response_tests;

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::acceptable;
 use crate::accumulator::{Accumulator, Completed, MAX_PARTS, raw_message};
 use crate::failure::{protocol, too_many_parts};
+use crate::json::object_of;
 use crate::members::Members;
 use wire::model::{ModelError, ToolCall};
 
@@ -126,9 +127,9 @@ impl Parts {
             reply.keep(new.len());
             known.push_str(new);
         }
-        if let Some(args) = piece.args {
-            reply.keep(args.get().len());
-            call.arguments = Arguments::Whole(args.get().to_owned());
+        if let Some(args) = piece.args.and_then(object_of) {
+            reply.keep(args.len());
+            call.arguments = Arguments::Whole(args.into_owned());
         }
         for piece in piece.partial_args.0 {
             let added = match &mut call.arguments {

@@ -48,9 +48,10 @@ impl Calls {
         let Some(call) = self.list.get_mut(place) else { return Ok(0) };
         continue_name(&mut call.call.call_id, id);
         continue_name(&mut call.call.name, name);
-        // The string, or the JSON text of any other value.
-        let arguments = function.arguments.filter(|raw| raw.get() != "null");
-        let arguments = arguments.map_or("".into(), |raw| text_of(raw).unwrap_or(raw.get().into()));
+        // The string, or the JSON of an object. An empty list is PHP's empty object.
+        let arguments =
+            function.arguments.filter(|raw| raw.get().starts_with(['"', '{']) && raw.get() != "{}");
+        let arguments = arguments.and_then(text_of).unwrap_or_default();
         call.call.arguments.push_str(&arguments);
         Ok(id.len()
             + name.len()

@@ -153,10 +153,12 @@ fn take_parts(parts: &[&RawValue], told: bool, reply: &mut Accumulator) {
             continue;
         };
         match part.kind.as_str() {
-            "thinking" => part.thinking.iter().map(thought).for_each(|thought| match told {
-                true => reply.keep(thought.len()),
-                false => reply.take_reasoning(thought),
-            }),
+            "thinking" | "" if part.thinking.is_some() => {
+                part.thinking.iter().map(thought).for_each(|thought| match told {
+                    true => reply.keep(thought.len()),
+                    false => reply.take_reasoning(thought),
+                })
+            }
             "" | "text" | "output_text" => reply.take_text(part.text.0.unwrap_or_default()),
             _ => {}
         }
