@@ -148,6 +148,11 @@ impl Accumulator {
         self.bytes += bytes;
     }
 
+    /// What the reply has so far, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The text so far, as the provider wrote it.
     pub fn text(&self) -> &str {
         &self.text

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::acceptable;
 use crate::accumulator::{Accumulator, Completed, MAX_PARTS, raw_message};
 use crate::failure::{protocol, too_many_parts};
-use crate::json::{Object, object_of};
+use crate::json::{Object, Text, object_of};
 use crate::members::Members;
 use wire::model::{ModelError, ToolCall};
 
@@ -91,56 +91,56 @@ impl Blocks {
     }
 
     /// The block of a delta: that of the index or the last one, if it can have such a delta. Text and thinking begin a
-    /// block of their own else, because its beginning may have been unreadable.
-    fn place(&mut self, index: Option<u64>, delta: &Delta<'_>) -> Result<usize, ModelError> {
-        let kind = delta.kind();
+    /// block of their own else, because its beginning may have been unreadable. None: the delta says nothing.
+    fn place(&mut self, index: Option<u64>, kind: Option<BlockKind>) -> Result<Option<usize>, ModelError> {
         let fits =
             |block: &Block| block.kind == BlockKind::Other || kind.is_none_or(|kind| kind == block.kind);
         let named = self.0.iter().rposition(|block| Some(block.index) == index && fits(block));
         let last = self.0.len().checked_sub(1).filter(|_| self.0.last().is_some_and(fits));
-        if let Some(place) = named.or(last) {
-            return Ok(place);
-        }
-        let begun = kind.and_then(|kind| Some((kind, kind.text_member()?)));
-        let (kind, name) = begun
+        let (None, Some(kind)) = (named.or(last), kind) else { return Ok(named.or(last)) };
+        let name = kind
+            .text_member()
             .ok_or_else(|| protocol("The model provider continued a part of the reply that never began."))?;
         let mut members = Members::default();
         members.set_text("type", name);
         members.set_text(name, "");
-        self.push(index, kind, members)
+        self.push(index, kind, members).map(Some)
     }
 
     /// Continues a block.
-    pub fn take(
+    pub fn take<'a>(
         &mut self,
         index: Option<u64>,
-        delta: Delta<'_>,
+        delta: Delta<'a>,
         reply: &mut Accumulator,
     ) -> Result<(), ModelError> {
-        let place = self.place(index, &delta)?;
-        let Some(Block { members, input, .. }) = self.0.get_mut(place) else { return Ok(()) };
-        match delta {
-            Delta { text: Some(piece), .. } => {
-                members.push_text("text", piece.as_str());
-                reply.take_text(piece.0);
-            }
-            Delta { thinking: Some(piece), .. } => {
-                members.push_text("thinking", piece.as_str());
-                reply.take_reasoning(piece.0);
-            }
-            Delta { partial_json: Some(piece), .. } => {
-                input.push_str(piece.as_str());
-                reply.keep(piece.as_str().len());
-            }
-            Delta { signature: Some(piece), .. } => {
-                members.push_text("signature", piece.as_str());
-                reply.keep(piece.as_str().len());
-            }
-            Delta { citation: Some(citation), .. } => {
-                reply.keep(members.push_element("citations", citation));
-            }
-            // An unknown kind of delta adds to the members that it names.
-            Delta { unknown, .. } => reply.keep(members.take(&unknown)),
+        let place = self.place(index, delta.kind())?;
+        let Some(block) = place.and_then(|place| self.0.get_mut(place)) else { return Ok(()) };
+        let members = &mut block.members;
+        if delta.is_unknown() {
+            // It adds to the members that it names.
+            reply.keep(members.take(&delta.unknown));
+        }
+        // Gateways send all members with each delta, and the others are empty.
+        let said = |piece: Option<Text<'a>>| piece.map(|piece| piece.0).filter(|piece| !piece.is_empty());
+        if let Some(piece) = said(delta.text) {
+            members.push_text("text", &piece);
+            reply.take_text(piece);
+        }
+        if let Some(piece) = said(delta.thinking) {
+            members.push_text("thinking", &piece);
+            reply.take_reasoning(piece);
+        }
+        if let Some(piece) = said(delta.partial_json) {
+            block.input.push_str(&piece);
+            reply.keep(piece.len());
+        }
+        if let Some(piece) = said(delta.signature) {
+            members.push_text("signature", &piece);
+            reply.keep(piece.len());
+        }
+        if let Some(citation) = delta.citation {
+            reply.keep(members.push_element("citations", citation));
         }
         Ok(())
     }

@@ -57,12 +57,21 @@ pub struct Delta<'a> {
 impl Delta<'_> {
     /// The kind of the blocks that have such a delta; none for one that any block may have.
     pub fn kind(&self) -> Option<BlockKind> {
+        let says = |piece: &Option<Text<'_>>| piece.as_ref().is_some_and(|piece| !piece.as_str().is_empty());
         match self {
-            Delta { text: Some(_), .. } => Some(BlockKind::Text),
-            Delta { thinking: Some(_), .. } | Delta { signature: Some(_), .. } => Some(BlockKind::Thinking),
-            Delta { partial_json: Some(_), .. } => Some(BlockKind::ToolUse),
+            Delta { text, .. } if says(text) => Some(BlockKind::Text),
+            Delta { thinking, signature, .. } if says(thinking) || says(signature) => {
+                Some(BlockKind::Thinking)
+            }
+            Delta { partial_json, .. } if says(partial_json) => Some(BlockKind::ToolUse),
             _ => None,
         }
+    }
+
+    /// Whether it has none of the members that the codec reads.
+    pub fn is_unknown(&self) -> bool {
+        let Delta { text, thinking, signature, partial_json, citation, .. } = self;
+        [text, thinking, signature, partial_json].into_iter().all(Option::is_none) && citation.is_none()
     }
 }
 

@@ -50,3 +50,23 @@ fn an_unreadable_beginning_of_a_block_loses_no_word() {
     let nameless = whole(&[block(0, json!(null)), input(0, "{}")], "tool_use");
     assert_eq!(failure(&nameless).1, ModelErrorKind::Protocol, "a call without its name");
 }
+
+// Gateways that write each member of a delta.
+#[test]
+fn empty_members_of_a_delta_say_nothing() {
+    let delta = |index: u64, text: &str, json: &str| {
+        let delta =
+            json!({"type": "delta", "text": text, "thinking": "", "partial_json": json, "signature": ""});
+        json!({"type": "content_block_delta", "index": index, "delta": delta})
+    };
+    let events = [
+        delta(0, "", ""),
+        empty_text(0),
+        delta(0, "a", ""),
+        tool_use(1, "a", "f"),
+        delta(1, "", "{\"x\":1}"),
+    ];
+    let (events, reply) = reply(&events, "tool_use");
+    assert_eq!((events, calls(&reply)), (vec![text("a")], vec![("a", "f", "{\"x\":1}")]));
+    assert_eq!(reply.raw, None);
+}

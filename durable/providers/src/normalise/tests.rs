@@ -137,6 +137,16 @@ fn other_shapes_of_a_choice_are_read_as_what_they_are() {
     let (events, _) =
         read(&[r#""delta":{"content":"ok"}"#, r#""message":{"content":"ok"},"finish_reason":"stop""#]);
     assert_eq!(events, [text("ok")], "the message repeats the deltas");
+    let pieces = [r#""delta":{},"message":{"content":"ha"}"#; 2];
+    assert_eq!(read(&pieces).1.text, "haha", "pieces of a message, beside empty deltas");
+    let pieces = [r#""delta":{"content":null},"text":"ha""#; 2];
+    assert_eq!(read(&pieces).1.text, "haha", "pieces of a text");
+    let call =
+        r#""tool_calls":[{"index":0,"id":"c","function":{"name":"calculate","arguments":"{\"a\":1}"}}]"#;
+    let told = format!(r#""delta":{{"reasoning":"r",{call}}}"#);
+    let whole = told.replace("delta", "message") + r#","finish_reason":"tool_calls""#;
+    let (events, called) = read(&[&told, &whole]);
+    assert_eq!((events, calls(&called)), (vec![reasoning("r")], vec![("c", "calculate", r#"{"a":1}"#)]));
     let (events, _) = read(&[r#""delta":{"reasoning":"r","content":"ok"},"finish_reason":"stop""#]);
     assert_eq!(events, [reasoning("r"), text("ok")]);
 }

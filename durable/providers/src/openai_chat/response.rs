@@ -43,6 +43,8 @@ const KNOWN_USAGE: &[&str] = &[
 /// The calls of a partial reply, and the members that go back.
 #[derive(Debug, Default)]
 pub struct Reply {
+    /// Whether a delta has told something.
+    has_deltas: bool,
     calls: Calls,
     members: Members,
 }
@@ -87,19 +89,34 @@ impl Reply {
 
     fn take_choice(&mut self, choice: Choice<'_>, reply: &mut Accumulator) -> Result<(), ModelError> {
         reply.check_error(choice.error)?;
-        // A server may repeat the whole message after its deltas.
-        let repeats = |message: &Delta<'_>| match &message.content {
-            Some(Content::Text(text)) => !text.as_str().is_empty() && text.as_str() == reply.text(),
-            _ => false,
-        };
-        let message = choice.message.filter(|message| !repeats(message));
-        if let Some(delta) = choice.delta.or(message) {
+        let before = reply.bytes();
+        if let Some(delta) = choice.delta {
             self.take_delta(delta, reply)?;
-        } else if let Some(text) = choice.text.0 {
-            reply.take_text(text);
+        }
+        match (choice.message, choice.text.0) {
+            _ if reply.bytes() > before => self.has_deltas = true,
+            // Careless servers have the words in another member, some of them beside an empty delta.
+            (Some(message), _) => {
+                let message = if self.has_deltas { self.without_told(message, reply) } else { message };
+                self.take_delta(message, reply)?;
+            }
+            (None, text) => reply.take_text(text.unwrap_or_default()),
         }
         take_finish(choice.finish_reason.as_str(), reply);
         Ok(())
+    }
+
+    /// A message that follows deltas, without what these have told: a server may repeat all of it.
+    fn without_told<'a>(&self, mut message: Delta<'a>, reply: &Accumulator) -> Delta<'a> {
+        message
+            .content
+            .take_if(|content| matches!(content, Content::Text(text) if text.as_str() == reply.text()));
+        message.reasoning_content.take_if(|piece| self.members.text("reasoning_content") == piece.as_str());
+        message.reasoning.take_if(|piece| self.members.text("reasoning") == piece.as_str());
+        message.tool_calls.0.retain(|call| !self.calls.has(call));
+        message.function_call.take_if(|_| !self.calls.is_empty());
+        message.unknown.retain(|(name, _)| !self.members.has(name.as_str()));
+        message
     }
 
     fn take_delta(&mut self, delta: Delta<'_>, reply: &mut Accumulator) -> Result<(), ModelError> {
