@@ -34,7 +34,7 @@ pub trait Reading: Default {
     type Event<'a>: Deserialize<'a>;
     /// The name of the API in raw messages.
     const WIRE: &'static str;
-    /// Whether `[DONE]` completes a reply, also without a reason to stop.
+    /// Whether `[DONE]` completes a reply without a reason to stop.
     const DONE_COMPLETES: bool = false;
 
     /// Reads an event into the reply. `sse` has its name and its data.

@@ -148,7 +148,7 @@ fn take<R: Reading>(
     let sse = SseEvent { data: &data, ..event };
     let stream = match sse.data {
         data if sse.event == "error" => return Err(error_in_stream(data)),
-        "[DONE]" if R::DONE_COMPLETES => Stream::Ends,
+        "[DONE]" if R::DONE_COMPLETES || reply.finish.is_some() => Stream::Ends,
         // Gateways send comments as data.
         data if !data.starts_with('{') => Stream::GoesOn,
         data => match reply.read(data)? {

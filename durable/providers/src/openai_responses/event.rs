@@ -24,6 +24,8 @@ pub struct Event<'a> {
     pub item: Option<&'a RawValue>,
     #[serde(borrow, default)]
     pub response: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    pub error: Option<&'a RawValue>,
     /// Of a response that is the whole body, because the server did not stream.
     #[serde(borrow, default)]
     pub output: Option<&'a RawValue>,

@@ -45,6 +45,7 @@ impl Reading for Reply {
         sse: SseEvent<'_>,
         reply: &mut Accumulator,
     ) -> Result<Stream, ModelError> {
+        reply.check_error(event.error)?;
         // OpenRouter names the type only in the data. The codec reads both the data and the event's name.
         let kind = if event.kind.as_str().is_empty() { sse.event } else { event.kind.as_str() };
         match kind {
