@@ -1,6 +1,7 @@
 //! One reply of a provider while it arrives: what reading has in common for all APIs. A codec reads its own events
-//! ([`Reading`]) into the [`Accumulator`], which has the texts, the reason to stop, the usage and the bounds of the reply, and
-//! decides what an event may lack. It does no I/O, and the framing is [`EventStream`](crate::codec::EventStream)'s.
+//! ([`Reading`]) into the [`Accumulator`], which has the texts, the reason to stop, the usage and the bounds of the
+//! reply. What an event may lack is decided here and in [`EventStream`](crate::codec::EventStream), which has the
+//! framing. No I/O.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -108,7 +109,7 @@ impl Accumulator {
         }
     }
 
-    /// Fails by the `error` of an event, also after a reason to stop. An empty one, or false, beside a reply says nothing.
+    /// Fails by the `error` of an event, also after a reason to stop. An empty one, or false, says nothing.
     pub fn check_error(&self, error: Option<&RawValue>) -> Result<(), ModelError> {
         let told =
             error.filter(|raw| wire::json::from_str(raw.get()).is_ok_and(|error| says_something(&error)));

@@ -102,7 +102,7 @@ impl Parts {
         reply: &mut Accumulator,
     ) -> Result<(), ModelError> {
         reply.has_call = true;
-        // A piece without a name goes on with the call before it. Arguments in pieces do so where no piece announced them.
+        // A piece without a name goes on with the call before it, also where no piece announced arguments in pieces.
         let goes_on = match self.0.last() {
             Some(Part { body: Body::Call(call), .. }) => {
                 piece.name.is_none() && (call.will_continue || piece.is_continuation())
