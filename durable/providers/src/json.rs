@@ -198,6 +198,11 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
+/// [`Count`], as a plain option.
+pub fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Count::deserialize(deserializer).map(|count| count.0)
+}
+
 /// Deserializes an object member by member: `known` takes the member of that name, or leaves it to `unknown`.
 macro_rules! object {
     ($type:ident, known: { $($name:literal => $field:ident),* }, dropped: [$($dropped:literal),*]) => {

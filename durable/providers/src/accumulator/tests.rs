@@ -84,6 +84,32 @@ fn an_error_ends_the_reply_before_and_after_its_reason_to_stop() {
     }
 }
 
+#[test]
+fn counts_may_be_texts_or_have_a_fraction_of_zero() {
+    let of_openai = r#""usage":{"prompt_tokens":"12","completion_tokens":3.0}"#;
+    let table: [(&dyn Codec, &str); 5] = [
+        (&OpenAiChat::new(URL, None), &format!(r#"{{"choices":[{{"finish_reason":"stop"}}],{of_openai}}}"#)),
+        (&WorkersAi, &format!(r#"{{"response":"","finish_reason":"stop",{of_openai}}}"#)),
+        (
+            &OpenAiResponses::new(URL, None),
+            r#"{"type":"response.completed","response":{"usage":{"input_tokens":"12","output_tokens":3.0}}}"#,
+        ),
+        (
+            &Anthropic::new(URL, None),
+            r#"{"type":"message","stop_reason":"end_turn","usage":{"input_tokens":"12","output_tokens":3.0}}"#,
+        ),
+        (
+            &Gemini::new(URL, None),
+            r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":"12","candidatesTokenCount":3.0}}"#,
+        ),
+    ];
+    for (codec, event) in table {
+        let (_, reply) = reply(&decoder(codec), &stream(&[event]));
+        let usage = reply.usage.map(|usage| (usage.input_tokens, usage.output_tokens));
+        assert_eq!(usage, Some((12, 3)), "{event}");
+    }
+}
+
 // The provider would see a call of another tool than the one whose result it gets.
 #[test]
 fn the_raw_message_names_the_tool_as_the_call_does() {

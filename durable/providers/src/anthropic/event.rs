@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Few, Loose, Object, Text, Unknown, lenient, object};
+use crate::json::{Count, Few, Loose, Object, Text, Unknown, count, lenient, object};
 
 use super::blocks::BlockKind;
 
@@ -95,14 +95,14 @@ pub struct CacheCreation {
 /// The token counts of the whole reply so far. An absent count has not changed.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 pub struct UsageCounts {
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "count")]
     pub input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "count")]
     pub cache_creation_input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "lenient")]
     pub cache_creation: Option<CacheCreation>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "count")]
     pub cache_read_input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, deserialize_with = "count")]
     pub output_tokens: Option<u64>,
 }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::json::{Count, Few, Loose, Text, Unknown, lenient, object};
+use crate::json::{Count, Few, Loose, Text, Unknown, count, lenient, object};
 
 /// An event.
 #[derive(Debug, Deserialize)]
@@ -108,15 +108,15 @@ pub struct PartialArg<'a> {
 #[serde(rename_all = "camelCase", default)]
 pub struct UsageCounts {
     /// The cached tokens included.
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub prompt_token_count: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub cached_content_token_count: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub tool_use_prompt_token_count: Option<u64>,
     /// The thoughts excluded.
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub candidates_token_count: Option<u64>,
-    #[serde(deserialize_with = "lenient")]
+    #[serde(deserialize_with = "count")]
     pub thoughts_token_count: Option<u64>,
 }
