@@ -268,6 +268,4 @@ fn name_calls(calls: &mut [ToolCall], first: usize) {
 }
 
 #[cfg(test)]
-mod replaced_members;
-#[cfg(test)]
 mod tests;

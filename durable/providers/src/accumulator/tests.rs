@@ -11,6 +11,8 @@ use crate::workers_ai::WorkersAi;
 use crate::{Codec, Decoder};
 use wire::model::{ModelErrorKind, ReplyFinish};
 
+mod replaced_members;
+
 const URL: &str = "https://api.example";
 
 /// Each codec whose reply goes on after its reason to stop, with an event of the text `x` and one with the reason.
