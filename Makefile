@@ -34,6 +34,7 @@ PAGE     := web/dist/index.html
 D1       := .wrangler/state/migrated
 LLM      := .tools/local-model/installed
 PYTHON   := .tools/contract/installed
+LIBRARIES := .tools/libraries/installed
 BROWSER  := .tools/chromium
 
 # Two builds of the Worker. The first is deployed. The second compiles fast: `make dev` serves it, and the suites test it.
@@ -198,11 +199,11 @@ faults-small: $(PROGRAMS) $(DEV)
 # What is too long for `make test`: every suite on the deployed build, or on one of its profile where the suite needs
 # faults or fixtures, and a bystander of large requests waits half as long (`tests/e2e/hostile/bodies.rs`); large numbers;
 # all mutants. Each part takes at most an hour on two cores.
-NIGHTLY ?= suites reads writes turns faults mutants catalogue
+NIGHTLY ?= suites reads writes turns libraries faults mutants catalogue
 OPTIMISED := target/optimised-worker/index.js
 
-.PHONY: nightly nightly-suites nightly-reads nightly-writes nightly-turns nightly-faults nightly-mutants nightly-catalogue
-nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites reads writes turns faults mutants catalogue")
+.PHONY: nightly nightly-suites nightly-reads nightly-writes nightly-turns nightly-libraries nightly-faults nightly-mutants nightly-catalogue
+nightly: ## what is too long for `make test`, in parts (NIGHTLY="suites reads writes turns libraries faults mutants catalogue")
 	@scripts/preflight
 	@+$(MAKE) --no-print-directory $(addprefix nightly-,$(NIGHTLY)) $(OR_SAY_WHY)
 
@@ -221,6 +222,9 @@ RANDOM_TURNS := turn::tests::property turn::tests::holds agents::tests::random w
 nightly-turns: $(RUST)
 	@ESPALIER_TURNS=1000000 $(STAGE) "a million random turns" $(LOG) \
 		cargo test --locked --profile bench -p engine --lib -- $(RANDOM_TURNS)
+
+nightly-libraries: $(SERVED) $(PROGRAMS) $(PAGE) $(LIBRARIES) ## the libraries with which people write clients, each by its defaults (ARGS="langchain ai-react")
+	@E2E_LOGS=target/e2e/libraries $(STAGE) "clients' libraries" $(LOG) env $(E2E) --instances main -- scripts/libraries $(ARGS)
 
 nightly-faults: $(OPTIMISED) $(PROGRAMS)
 	@$(STAGE) "four hundred kills" $(LOG) env $(TOOLS) target/debug/espalier-faults --build $(dir $(OPTIMISED)) $(ARGS)
@@ -369,6 +373,10 @@ $(D1): migrations/*.sql wrangler.toml $(NPM)
 
 $(PYTHON): tests/contract/requirements.txt
 	@$(STEP) "schemathesis" $(AGAIN) scripts/contract install
+	@touch $@
+
+$(LIBRARIES): tests/libraries/package-lock.json tests/libraries/requirements.txt $(NPM)
+	@$(STEP) "packages of clients' libraries" $(AGAIN) scripts/libraries install
 	@touch $@
 
 $(BROWSER):

@@ -60,7 +60,7 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
             let address = call.decides_from(&answers);
             (place.thread, ThreadCommand::Speak { dialect, answers, turn_id, read, stop: false, address })
         }
-        Wants::Turn { mut request, after, mut history } => {
+        Wants::Turn { mut request, after, referred, mut history } => {
             ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             chat::check_time_zone(call, &request).map_err(|error| error.renamed("time_zone", time_zone))?;
@@ -69,7 +69,8 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
                 Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
-            let thread_id = match (thread.map_or_else(|| named(call), |name| Ok(Some(name)))?, after) {
+            let before = after.or(referred);
+            let thread_id = match (thread.map_or_else(|| named(call), |name| Ok(Some(name)))?, before) {
                 // The thread's own id, or any name.
                 (Some(name), _) => {
                     Uuid::try_parse(&name).unwrap_or_else(|_| owner.dialect_thread(&dialect, &name))
@@ -78,7 +79,8 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
                 (None, None) => owner.derived_thread(turn_id),
             };
             let unlisted = thread_id == owner.derived_thread(turn_id);
-            let follows = after.filter(|place| place.thread == thread_id).map(|place| place.turn);
+            // A reference to another thread has no effect: the thread that is named has its own conversation.
+            let follows = before.filter(|place| place.thread == thread_id).map(|place| place.turn);
             if after.is_some() && follows.is_none() {
                 return Err(ApiError::field("previous_response_id", "it belongs to another thread").into());
             }
@@ -135,9 +137,11 @@ fn of_tools(error: ApiError) -> ApiError {
     }
 }
 
-/// The error that a problem is to these clients.
+/// The error that a problem is to these clients. Most libraries show its message alone, so that names the member too.
 pub fn error(status: u16, problem: &Value) -> Vec<u8> {
     let member = |name: &str| problem.get(name).and_then(Value::as_str);
-    let (code, detail) = (member("code").unwrap_or_default(), member("detail").unwrap_or_default());
-    openai::error(status, code, detail, member("field"))
+    let (code, detail, field) =
+        (member("code").unwrap_or_default(), member("detail").unwrap_or_default(), member("field"));
+    let message = field.map_or_else(|| detail.to_owned(), |field| format!("{field}: {detail}"));
+    openai::error(status, code, &message, field)
 }

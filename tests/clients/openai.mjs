@@ -2,6 +2,8 @@
 // has in the end.
 
 import OpenAI from "openai";
+import { zodFunction } from "openai/helpers/zod";
+import { z } from "zod";
 import { BASE, release } from "./common.mjs";
 
 const given = JSON.parse(process.env.CLIENT_CASE);
@@ -50,14 +52,21 @@ const CASES = {
     };
   },
 
-  /** The library's own loop over the tools of the client. */
+  /** The library's own loop over the tools of the client, with the arguments in zod. */
   async runsTools() {
-    const tool = { ...weather, parse: JSON.parse, function: ({ city }) => `It rains in ${city}.` };
-    const runner = client.chat.completions.runTools({
-      model, stream: given.stream, messages: [user(given.content)], tools: [inChat(tool)],
+    const calls = [];
+    const tool = zodFunction({
+      ...weather,
+      parameters: z.object({ city: z.string(), to: z.email(), unit: z.enum(["c", "f"]).nullable() }),
+      function: (args) => {
+        calls.push(args);
+        return `It rains in ${args.city}.`;
+      },
     });
+    const messages = [{ role: "system", content: given.instructions }, user(given.content)];
+    const runner = client.chat.completions.runTools({ model, stream: given.stream, messages, tools: [tool] });
     const text = await runner.finalContent();
-    return { text, roles: runner.messages.map(({ role }) => role), messages: runner.messages };
+    return { text, calls, roles: runner.messages.map(({ role }) => role), messages: runner.messages };
   },
 
   async respondsWithTools() {

@@ -3,21 +3,30 @@ on. `tests/e2e/openai.rs` judges its report."""
 
 import json
 import os
+from typing import Literal
 
 import httpx
-from openai import OpenAI
+from openai import OpenAI, pydantic_function_tool
+from pydantic import BaseModel
 
 CASE = json.loads(os.environ["CLIENT_CASE"])
 client = OpenAI(base_url=os.environ["ESPALIER_URL"] + "/v1", api_key=os.environ["CLIENT_KEY"])
 MODEL = "espalier"
-PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
-TOOL = {"name": "getWeather", "description": "Tells the weather.", "parameters": PARAMETERS}
+
+
+class Weather(BaseModel):
+    city: str
+    unit: Literal["c", "f"] | None
+    stop: tuple[str, int]
+
+
+TOOL = pydantic_function_tool(Weather, name="getWeather", description="Tells the weather.")
 
 
 def completion():
-    messages = [{"role": "user", "content": CASE["chat"]}]
-    tools = [{"type": "function", "function": TOOL}]
-    answer = client.chat.completions.create(model=MODEL, messages=messages, tools=tools)
+    messages = [{"role": "system", "content": "You are a pirate."}, {"role": "user", "content": CASE["chat"]}]
+    tools = [TOOL]
+    answer = client.chat.completions.parse(model=MODEL, messages=messages, tools=tools)
     call = answer.choices[0].message.tool_calls[0]
     result = {"role": "tool", "tool_call_id": call.id, "content": "It rains."}
     messages += [answer.choices[0].message, result]
@@ -25,7 +34,7 @@ def completion():
         for _ in stream:
             pass
         last = stream.get_final_completion()
-    return {"name": call.function.name, "arguments": call.function.arguments, "text": last.choices[0].message.content}
+    return {"name": call.function.name, "arguments": call.function.parsed_arguments.model_dump(), "text": last.choices[0].message.content}
 
 
 def response():

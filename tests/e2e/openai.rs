@@ -3,6 +3,7 @@
 //! Issue 22, 2
 
 mod examples;
+mod following;
 mod unanswered;
 mod unlisted;
 
@@ -101,11 +102,17 @@ async fn a_nested_subtask_is_no_text_of_the_answer() {
 async fn a_clients_function_runs_in_the_client() {
     for stream in [false, true] {
         let (case, key) = keyed().await;
-        case.script("", [call("ui_get_weather", json!({ "city": "Oslo" })), text("It rains.")]).await;
-        let given = json!({ "content": case.said("The weather", ""), "stream": stream });
+        let args = json!({ "city": "Oslo", "to": "ann@example.com", "unit": null });
+        case.script("", [call("ui_get_weather", args.clone()), text("It rains.")]).await;
+        let given = json!({
+            "content": case.said("The weather", ""), "stream": stream, "instructions": "You are a pirate.",
+        });
         let report = client("runsTools", &key, given, "").await;
-        assert_eq!(report["text"], "It rains.");
-        assert_eq!(report["roles"], json!(["user", "assistant", "tool", "assistant"]));
+        assert_eq!((&report["text"], &report["calls"]), (&json!("It rains."), &json!([args])));
+        assert_eq!(report["roles"], json!(["system", "user", "assistant", "tool", "assistant"]));
+        for request in case.requests("").await.requests {
+            assert!(request.contents()[0].contains("\nYou are a pirate.\n"), "{:?}", request.contents());
+        }
         let told = case.requests("").await.requests[1].contents();
         assert!(told.iter().any(|content| content == "It rains in Oslo."), "{told:?}");
     }
@@ -180,6 +187,8 @@ async fn failures_limits_and_wrong_requests_are_errors_of_the_library() {
             (&json!(400), &json!(param), &json!("invalid_request_error")),
             "{refused}"
         );
+        let told = refused["message"].as_str().unwrap_or_default();
+        assert!(told.starts_with(&format!("400 {param}: ")), "{told}");
     }
     let nobody = client("fails", "espk_nonsense", json!({ "content": content }), "").await;
     assert_eq!((&nobody["status"], &nobody["code"]), (&json!(401), &json!("unauthenticated")));
@@ -241,32 +250,6 @@ async fn a_response_is_cancelled() {
     assert_eq!(report["ended"]["output"], report["cancelled"]["output"]);
     assert_eq!(items(&report["ended"], "message")[0]["content"][0]["text"], "It is ");
     case.llm.wait_for(&case.marker(""), 1, Outcome::Aborted).await;
-}
-
-#[tokio::test]
-async fn a_response_follows_another_one_and_may_be_followed_twice() {
-    let (case, key) = keyed().await;
-    for (path, answer) in [("first", "One."), ("second", "Two."), ("other", "Three.")] {
-        case.script(path, [text(answer)]).await;
-    }
-    let given = json!({
-        "first": case.said("First", "first"), "second": case.said("Second", "second"), "other": case.said("Other", "other"),
-    });
-    let report = client("follows", &key, given, "").await;
-    let thread = |at: &str| report[at]["metadata"]["thread_id"].as_str().expect("a thread").to_owned();
-    assert_eq!([thread("second"), thread("other")], [thread("first"), thread("first")]);
-    let seen = case.requests("other").await.requests[0].contents();
-    assert!(
-        seen.iter().any(|content| content == "One.") && !seen.iter().any(|content| content == "Two."),
-        "{seen:?}"
-    );
-    let path = case.client.messages(&thread("first")).await;
-    let answers: Vec<_> = path
-        .iter()
-        .filter(|message| message["role"] == "assistant")
-        .map(|message| &message["content"])
-        .collect();
-    assert_eq!(answers, ["One.", "Three."]);
 }
 
 #[tokio::test]
@@ -371,7 +354,8 @@ async fn the_same_key_is_the_same_turn() {
 async fn the_library_of_python_does_the_same() {
     let (case, key) = keyed().await;
     let barrier = case.barrier("held");
-    case.script("chat", [call("ui_get_weather", json!({ "city": "Oslo" })), text("It rains.")]).await;
+    let args = json!({ "city": "Oslo", "unit": null, "stop": ["Bergen", 2] });
+    case.script("chat", [call("ui_get_weather", args.clone()), text("It rains.")]).await;
     case.script("respond", [call("current_time", json!({})), deltas(["It is ", "late."])]).await;
     case.script("background", [deltas(["It is ", "42."]).waiting(&barrier, 1)]).await;
     let given = json!({
@@ -380,8 +364,11 @@ async fn the_library_of_python_does_the_same() {
     });
     let python = concat!(env!("CARGO_MANIFEST_DIR"), "/.tools/contract/bin/python");
     let report = run(python, "openai_client.py", &key, given, &barrier).await;
-    let expected = json!({ "name": "getWeather", "arguments": r#"{"city":"Oslo"}"#, "text": "It rains." });
+    let expected = json!({ "name": "getWeather", "arguments": args, "text": "It rains." });
     assert_eq!(report["completion"], expected);
+    for request in case.requests("chat").await.requests {
+        assert!(request.contents()[0].contains("\nYou are a pirate.\n"), "{:?}", request.contents());
+    }
     let response = &report["response"];
     assert_eq!((&response["text"], &response["status"]), (&json!("It is late."), &json!("completed")));
     assert!(listed(&response["kinds"]).contains(&json!("response.mcp_call.completed")), "{response}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CALL, QUESTION};
+use super::{CALL, FUNCTION, MCP, MESSAGE, QUESTION, REASONING};
 use crate::given::{Part, Words, at, bounded, text};
 use crate::ids::{self, Place};
 use crate::pieces::{Members, Piece};
@@ -68,7 +68,25 @@ pub fn said(part: &Part) -> Option<(bool, String)> {
         Kind::Assistant => false,
         Kind::System | Kind::Answer | Kind::Other => return None,
     };
-    Some((is_user, text_of(part)))
+    let text = text_of(part);
+    Some((is_user, if is_user { text } else { without_reasoning(text) }))
+}
+
+/// The text of an assistant without the reasoning that clients write before it, as pydantic-ai does.
+fn without_reasoning(text: String) -> String {
+    let reasoning = text.trim_start().strip_prefix("<think>").and_then(|text| text.split_once("</think>"));
+    reasoning.map(|(_, text)| text.trim_start().to_owned()).unwrap_or(text)
+}
+
+/// The answer that has the item to which a part refers; none where it is no reference, or none to an item of ours.
+pub fn referred(part: &Part) -> Option<Place> {
+    let is_reference = match (text(part, "type"), text(part, "role")) {
+        (Some(kind), _) => kind == "item_reference",
+        (None, role) => role.is_none(),
+    };
+    let id = text(part, "id").filter(|_| is_reference)?;
+    let kinds = [MESSAGE, REASONING, FUNCTION, MCP];
+    kinds.into_iter().find_map(|kind| ids::read(kind, id)).map(|(place, _)| place)
 }
 
 /// The text of a content: a text, or the texts of its parts.

@@ -2,6 +2,7 @@
 //! client may rely on.
 
 mod chat;
+mod conversation;
 mod encoder;
 mod messages;
 mod request;
@@ -23,6 +24,11 @@ const COMPLETION: &str = "chatcmpl";
 const RESPONSE: &str = "resp";
 const CALL: &str = "call";
 const QUESTION: &str = "mcpr";
+/// The prefixes of our ids of items: of texts, of calls of the client, and of calls that the service carries out.
+const MESSAGE: &str = "msg";
+const REASONING: &str = "rs";
+const FUNCTION: &str = "fc";
+const MCP: &str = "mcp";
 
 /// The end of the id of an answer in the background: later readers have the id alone, and are told so too.
 const BACKGROUND: &str = "b";

@@ -3,12 +3,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::messages::{Kind, answer, content, conversation, is_system, kind, role, said, text_of};
-use crate::given::{DEFAULT_MODEL, Earlier, MAX_ANSWERS, Part, at, history, too_long};
+use super::conversation::Messages;
+use super::messages::{Kind, answer, content, conversation, is_system, kind, role, text_of};
+use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, at, history, too_long};
 use crate::ids::Place;
 use crate::instructions::Instructions;
 use crate::names::named;
-use crate::pieces::{Back, MAX_PIECE, Members, Newest, Piece, too_much};
+use crate::pieces::{MAX_PIECE, Members, Newest, Piece, too_much};
 use wire::pace::Pace;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
@@ -69,8 +70,9 @@ pub struct Sent {
 
 #[derive(Debug)]
 pub enum Wants {
-    /// A turn. `after`: the answer that it follows. `history` may end with a question without an answer.
-    Turn { request: Box<ChatRequest>, after: Option<Place>, history: Vec<String> },
+    /// A turn. `after`: the answer that it follows. `referred`: the answer to which its conversation refers in place of a text.
+    /// `history` may end with a question without an answer.
+    Turn { request: Box<ChatRequest>, after: Option<Place>, referred: Option<Place>, history: Vec<String> },
     /// To answer calls of an answer, and read the next one.
     Answers { answers: Vec<GivenAnswer>, place: Place },
 }
@@ -240,51 +242,6 @@ impl Sent {
     }
 }
 
-/// The messages of a conversation from its end.
-struct Messages<'l, 'a> {
-    /// The member that has them.
-    name: &'static str,
-    back: Back<'l, 'a>,
-    pace: &'l Pace<'l>,
-    instructions: Instructions,
-}
-
-impl<'a> Messages<'_, 'a> {
-    /// The next message, and its place; not read where it is too much for one go.
-    async fn next(&mut self) -> Result<Option<(String, Piece<'a>, Option<Part>)>, ApiError> {
-        let Some((index, piece)) = self.back.next() else { return Ok(None) };
-        let at = format!("{}[{index}]", self.name);
-        if piece.is_too_much() {
-            return Ok(Some((at, piece, None)));
-        }
-        let read = piece.read(self.pace).await?;
-        let part: Part = read.map_err(|_| ApiError::field(&at, "expected an object"))?;
-        if matches!(kind(&part), Kind::System) {
-            self.instructions.add(index, text_of(&part));
-        }
-        Ok(Some((at, piece, Some(part))))
-    }
-}
-
-impl Earlier for Messages<'_, '_> {
-    async fn earlier(&mut self) -> Result<Option<(bool, String)>, ApiError> {
-        while let Some((_, piece, part)) = self.next().await? {
-            match part {
-                Some(part) => {
-                    if let Some(said) = said(&part) {
-                        return Ok(Some(said));
-                    }
-                }
-                None => {
-                    let role = role(piece, self.pace).await?;
-                    return Ok(Some((role.as_deref() == Some("user"), too_long())));
-                }
-            }
-        }
-        Ok(None)
-    }
-}
-
 impl Body<'_> {
     /// The instructions of their member, and of the messages with which a conversation begins. A long one is not read so far
     /// from its end.
@@ -316,9 +273,12 @@ impl Body<'_> {
         let instructions = self.instructions(name, &list).await?;
         if let Some(only) = only {
             let units = self.members.pieces.get(name).map_or(0, Piece::units);
-            return Ok((self.turn(Content::Text(only), (name, units), Vec::new()).await?, instructions));
+            return Ok((
+                self.turn(Content::Text(only), (name, units), None, Vec::new()).await?,
+                instructions,
+            ));
         }
-        let mut messages = Messages { name, back: list.back(), pace: self.pace, instructions };
+        let mut messages = Messages::new(name, list.back(), self.pace, instructions);
         let (mut answers, mut bytes, mut place) = (Vec::new(), 0, None::<Place>);
         let question = loop {
             let Some((at, piece, part)) = messages.next().await? else { break None };
@@ -357,7 +317,8 @@ impl Body<'_> {
         let missing = || ApiError::field(name, "expected at least one message of the user");
         let (at, units, content) = question.ok_or_else(missing)?;
         let history = history(&mut messages).await?;
-        Ok((self.turn(content, (&at, units), history).await?, messages.instructions))
+        let turn = self.turn(content, (&at, units), messages.referred, history).await?;
+        Ok((turn, messages.instructions))
     }
 
     /// A turn with this message, which has this place and takes so many units of work to read.
@@ -365,6 +326,7 @@ impl Body<'_> {
         &self,
         content: Content,
         (at, units): (&str, usize),
+        referred: Option<Place>,
         history: Vec<String>,
     ) -> Result<Wants, ApiError> {
         let (zone, time_zone) = self.time_zone()?;
@@ -388,7 +350,7 @@ impl Body<'_> {
             OpenAiApi::Responses => self.members.text("previous_response_id")?,
         };
         let after = after.map(|id| super::response(&id).map(|(place, _)| place));
-        Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, history })
+        Ok(Wants::Turn { request: Box::new(request), after: after.transpose()?, referred, history })
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::encoder::{Asked, Failure, Form, Piece, Turn};
 use super::text::Text;
-use super::{CALL, QUESTION, RESPONSE, error};
+use super::{CALL, FUNCTION, MCP, QUESTION, RESPONSE, error};
 use crate::by_id::ById;
 use crate::template::Hole::{self, Json, Number};
 use crate::template::{fill, filled, separate};
@@ -26,6 +26,9 @@ const FUNCTION_CALL: &str =
     r#"{"arguments":$,"call_id":$,"id":$,"name":$,"status":$,"type":"function_call"}"#;
 /// The members of an event of an item.
 const ITEM: &str = r#""item":$,"output_index":$"#;
+/// Those of the events of its arguments, which come in one piece.
+const ARGUMENTS_DELTA: &str = r#""delta":$,"item_id":$,"output_index":$"#;
+const ARGUMENTS: &str = r#""arguments":$,"item_id":$,"output_index":$"#;
 /// How many events one of ours may become before their numbers move on to the next one's.
 const SPACING: u64 = 16;
 
@@ -201,18 +204,15 @@ impl Responses {
             let index = self.add(turn, &item, "", out);
             return self.done(turn, index, item, out);
         }
-        let (item_id, call_id) = (format!("fc_{id}"), turn.id_of(CALL, id));
+        let (item_id, call_id) = (turn.id_of(FUNCTION, id), turn.id_of(CALL, id));
         let (item_id, call_id) = (Hole::Text(&item_id), Hole::Text(&call_id));
         let item = |arguments, status| {
             filled(FUNCTION_CALL, &[arguments, call_id, item_id, name, Hole::Text(status)])
         };
         let index = self.add(turn, &item(Hole::Text(""), "in_progress"), "", out);
-        let (delta, done) = (
-            r#""delta":$,"item_id":$,"output_index":$"#,
-            r#""arguments":$,"item_id":$,"output_index":$,"name":$"#,
-        );
         let holes = [arguments, item_id, number(index), name];
-        self.tell(turn, "response.function_call_arguments.delta", delta, &holes, out);
+        self.tell(turn, "response.function_call_arguments.delta", ARGUMENTS_DELTA, &holes, out);
+        let done = r#""arguments":$,"item_id":$,"output_index":$,"name":$"#;
         self.tell(turn, "response.function_call_arguments.done", done, &holes, out);
         self.done(turn, index, item(arguments, "completed"), out);
     }
@@ -244,7 +244,7 @@ impl Form for Responses {
             Some(open) => self.texts.remove(open),
             None if content.is_empty() => return,
             None => {
-                let mut text = Text::new(part, model_call, kind);
+                let mut text = Text::new(turn, part, model_call, kind);
                 text.index = self.add(turn, &text.item("in_progress"), model_call, out);
                 let [added, ..] = text.names();
                 let holes = [Hole::Text(&text.id), number(text.index), Json(&text.content())];
@@ -272,10 +272,14 @@ impl Form for Responses {
     }
 
     fn call_starts(&mut self, turn: &Turn, (id, name, args): (&str, &str, &Value), out: &mut Vec<u8>) {
-        let (name, arguments) = (name.to_owned(), args.to_string());
-        let mut call = Call { index: 0, id: format!("mcp_{id}"), name, arguments };
+        let (name, arguments) = (name.to_owned(), String::new());
+        let mut call = Call { index: 0, id: turn.id_of(MCP, id), name, arguments };
         call.index = self.add(turn, &call.item("in_progress", Hole::NULL, Hole::NULL), "", out);
         self.tell_call(turn, "response.mcp_call.in_progress", &call, out);
+        call.arguments = args.to_string();
+        let holes = [Hole::Text(&call.arguments), Hole::Text(&call.id), number(call.index)];
+        self.tell(turn, "response.mcp_call_arguments.delta", ARGUMENTS_DELTA, &holes, out);
+        self.tell(turn, "response.mcp_call_arguments.done", ARGUMENTS, &holes, out);
         self.calls.insert(id, call);
     }
 

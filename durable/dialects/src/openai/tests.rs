@@ -1,4 +1,5 @@
 mod encoding;
+mod history;
 mod instructions;
 mod requests;
 mod resets;

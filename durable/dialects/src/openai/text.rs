@@ -1,5 +1,7 @@
 //! A text of Responses while it is written: an item, its part, and the event of each piece.
 
+use super::encoder::Turn;
+use super::{MESSAGE, REASONING};
 use crate::template::Hole::{self, Json};
 use crate::template::filled;
 use wire::protocol::ChunkKind;
@@ -17,8 +19,8 @@ pub struct Text {
 
 impl Text {
     /// A text that has just begun.
-    pub fn new(part: &str, model_call: &str, kind: ChunkKind) -> Self {
-        let id = format!("{}_{part}", if kind == ChunkKind::Text { "msg" } else { "rs" });
+    pub fn new(turn: &Turn, part: &str, model_call: &str, kind: ChunkKind) -> Self {
+        let id = turn.id_of(if kind == ChunkKind::Text { MESSAGE } else { REASONING }, part);
         let (part, model_call) = (part.to_owned(), model_call.to_owned());
         Text { part, id, model_call, kind, index: 0, text: String::new() }
     }

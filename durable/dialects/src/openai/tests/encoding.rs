@@ -174,7 +174,10 @@ fn read(stream: &str) -> (Vec<Value>, Value) {
             "response.content_part.added" => items[index]["content"] = json!([frame["part"]]),
             "response.reasoning_summary_part.added" => items[index]["summary"] = json!([frame["part"]]),
             "response.output_text.done" => assert_eq!(items[index]["content"][0]["text"], frame["text"]),
-            "response.function_call_arguments.done" => items[index]["arguments"] = frame["arguments"].clone(),
+            _ if kind.ends_with("_arguments.delta") => items[index]["arguments"] = frame["delta"].clone(),
+            _ if kind.ends_with("_arguments.done") => {
+                assert_eq!(items[index]["arguments"], frame["arguments"]);
+            }
             "response.output_item.done" => {
                 for member in ["content", "summary", "id", "call_id", "name", "arguments"] {
                     assert_eq!(items[index][member], frame["item"][member], "{frame}");

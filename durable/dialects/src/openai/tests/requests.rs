@@ -42,7 +42,7 @@ pub(super) fn user(content: &Value) -> Value {
 }
 
 pub(super) fn turn(sent: Sent) -> (ChatRequest, Option<Place>, Vec<String>) {
-    let Wants::Turn { request, after, history } = sent.wants else { panic!("{:?}", sent.wants) };
+    let Wants::Turn { request, after, history, .. } = sent.wants else { panic!("{:?}", sent.wants) };
     (*request, after, history)
 }
 

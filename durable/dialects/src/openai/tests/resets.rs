@@ -98,5 +98,8 @@ fn a_response_leaves_the_items_out_that_broke_off() {
     let states: Vec<_> = done.map(|frame| (&frame["output_index"], &frame["item"]["status"])).collect();
     assert_eq!(states, [(&json!(0), &json!("incomplete")), (&json!(1), &json!("completed"))]);
     let output = &frames.last().unwrap()["response"]["output"];
-    assert_eq!((output.as_array().map(Vec::len), &output[0]["id"]), (Some(1), &json!("msg_part1")));
+    assert_eq!(
+        (output.as_array().map(Vec::len), &output[0]["id"]),
+        (Some(1), &json!("msg_threadtext0_part1"))
+    );
 }

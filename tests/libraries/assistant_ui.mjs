@@ -1,0 +1,72 @@
+// assistant-ui's runtime for the AI SDK (`@assistant-ui/react-ai-sdk`) in a page.
+
+import { show } from "./page.mjs";
+import {
+  AssistantRuntimeProvider, AuiConfig, Tools, useAssistantInstructions, useAui, useAuiState,
+} from "@assistant-ui/react";
+import { AssistantChatTransport, useChatRuntime } from "@assistant-ui/react-ai-sdk";
+import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
+import { createElement, useEffect, useState } from "react";
+import { DESCRIPTION, TOO_LONG, book, instructions, key, play, release, said, service, taken, trip } from "./common.mjs";
+
+const toolkit = {
+  book_trip: { type: "frontend", description: DESCRIPTION, parameters: trip, execute: async (args) => book(args) },
+};
+const config = AuiConfig({ tools: Tools({ toolkit }) });
+
+const Thread = ({ system, onShow }) => {
+  useAssistantInstructions(system);
+  const aui = useAui();
+  const thread = useAuiState((state) => state.thread);
+  useEffect(() => onShow({ aui, thread }));
+  return null;
+};
+const app = ({ system = instructions, bearer = key } = {}) => function App({ onShow }) {
+  const [transport] = useState(() => new AssistantChatTransport({
+    api: `${service}/api/ai-sdk/chat`, headers: { authorization: `Bearer ${bearer}` },
+  }));
+  const runtime = useChatRuntime({ transport, sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
+  return createElement(AssistantRuntimeProvider, { runtime, config }, createElement(Thread, { system, onShow }));
+};
+
+/** The newest answer, and how it ended. */
+const newest = ({ thread: { messages } }) => messages.findLast(({ role }) => role === "assistant");
+const text = (shown) => newest(shown)?.content.findLast(({ type }) => type === "text")?.text ?? "";
+const ask = async (until, content) => {
+  const { aui, thread } = await until(({ thread }) => !thread.isDisabled && !thread.isLoading);
+  const before = newest({ thread })?.id;
+  aui.composer.setText(content);
+  aui.composer.send();
+  return until((shown) => {
+    const answer = newest(shown);
+    return answer && answer.id !== before && ["complete", "incomplete"].includes(answer.status.type);
+  });
+};
+const refusal = (given) => show(app(given), async (until) => {
+  const { status } = newest(await ask(until, "Hello"));
+  if (status.reason !== "error") return "not refused";
+  const { code, message } = status.error;
+  return { error: code, status: null, message };
+});
+
+let both;
+/** Two turns of one chat. */
+const conversation = () => both ??= show(app(), async (until) => {
+  const booked = text(await ask(until, said.tool));
+  return { tool: { text: booked, calls: taken() }, second: text(await ask(until, said.second)) };
+});
+
+await play({
+  plain: () => show(app(), async (until) => text(await ask(until, said.plain))),
+  streamed: () => show(app(), async (until) => {
+    const answered = ask(until, said.streamed);
+    await until((shown) => text(shown) === "One ");
+    await release();
+    return text(await answered);
+  }),
+  tool: async () => (await conversation()).tool,
+  second: async () => (await conversation()).second,
+  streamedCalls: () => show(app(), async (until) => ({ text: text(await ask(until, said.streamedCalls)), calls: taken() })),
+  unauthorized: () => refusal({ bearer: "espk_wrong" }),
+  tooLong: () => refusal({ system: TOO_LONG }),
+});
