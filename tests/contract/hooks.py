@@ -330,9 +330,9 @@ def data_for(name):
 
 
 def is_sent_empty(value):
-    """Whether nothing stands behind the name of a parameter in a query: an empty text, or a list or object of such."""
-    parts = value.values() if isinstance(value, dict) else value
-    return value == "" or isinstance(value, (dict, list)) and all(map(is_sent_empty, parts))
+    """Whether nothing stands behind the name of a parameter in a query: an empty text, a list of such, or an object, of which
+    the names are sent."""
+    return value == "" or isinstance(value, (dict, list)) and all(map(is_sent_empty, value))
 
 
 @schemathesis.hook
