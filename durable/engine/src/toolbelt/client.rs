@@ -35,8 +35,16 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
             let rule = format!("a name is {PREFIX} and a-z, 0-9 or _, {MAX_NAME} characters at most");
             return refused(at("name"), rule);
         }
-        if tool.client_name.as_ref().is_some_and(|name| name.is_empty() || name.len() > MAX_NAME) {
-            return refused(at("client_name"), format!("it must have 1 to {MAX_NAME} bytes"));
+        let printed = |name: &str| name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+        if tool
+            .client_name
+            .as_deref()
+            .is_some_and(|name| !(1..=MAX_NAME).contains(&name.len()) || !printed(name))
+        {
+            return refused(
+                at("client_name"),
+                format!("it has 1 to {MAX_NAME} letters, digits and signs of ASCII"),
+            );
         }
         if tools.iter().take(index).any(|other| other.name == tool.name) {
             return refused(at("name"), "another tool has this name".to_owned());
@@ -122,13 +130,12 @@ mod tests {
         for taken in [many(128), long(64), with(values(1_000)), with(hungry(40))] {
             assert_eq!(check(&taken).err(), None);
         }
-        let named = |length: usize| {
-            vec![ClientTool { client_name: Some("x".repeat(length)), ..tool("ui_paste", any()) }]
-        };
-        assert_eq!(check(&named(64)).err(), None);
+        let named = |name: String| vec![ClientTool { client_name: Some(name), ..tool("ui_paste", any()) }];
+        assert_eq!(check(&named("x".repeat(64))).err(), None);
         for (refused, member, detail) in [
-            (named(65), "client_tools[0].client_name", "1 to 64 bytes"),
-            (named(0), "client_tools[0].client_name", "1 to 64 bytes"),
+            (named("x".repeat(65)), "client_tools[0].client_name", "1 to 64 letters"),
+            (named(String::new()), "client_tools[0].client_name", "1 to 64 letters"),
+            (named("\u{fc}".to_owned()), "client_tools[0].client_name", "signs of ASCII"),
             (many(129), "client_tools", "there may be 128 tools at most"),
             (long(65), "client_tools[0].name", "64 characters at most"),
             (with(values(1_001)), "client_tools[0].input_schema", "more than 1000 enum values"),

@@ -151,7 +151,7 @@ pub struct ClientTool {
     pub name: String,
     /// The client's own name for the tool, where `name` is a shortened form of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = 64), regex(pattern = "^[ -~]+$")))]
     pub client_name: Option<String>,
     #[cfg_attr(feature = "openapi", schemars(length(max = 2000), regex(pattern = r"\S")))]
     pub description: String,
