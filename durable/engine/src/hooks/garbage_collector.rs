@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::{Builtin, Choice, DISCUSS, Kind, TASK, TERMINATE, agent_in, count, kept, state};
 use crate::journal::People;
+use crate::toolbelt::arguments;
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use wire::protocol::{HookDecision, HookPoint};
 
@@ -33,15 +34,17 @@ struct GarbageCollector;
 
 impl Rule for GarbageCollector {
     fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
+        // Subtasks and steps cannot speak to agents.
+        let Some(discuss) = asked.level.belt.find(DISCUSS) else { return Ok(Said::default()) };
         let before: BTreeMap<String, u32> = state(asked)?;
         let record = asked.turn.record.borrow();
         let maker = asked.turn.maker(asked.level);
         let mut spoken_to = Vec::new();
         for (call, _, _) in asked.level.newest_round().into_iter().filter(|(_, _, is_error)| !is_error) {
             match call.name.as_str() {
-                TASK => spoken_to.extend(agent_in(&call.arguments)),
+                TASK => spoken_to.extend(asked.level.belt.find(TASK).and_then(|task| agent_in(task, call))),
                 DISCUSS => {
-                    let named: Convened = wire::json::from_str(&call.arguments).unwrap_or_default();
+                    let named: Convened = arguments::read(discuss, &call.arguments).unwrap_or_default();
                     // A discussion without names goes on with those of the one before.
                     let People { speakers, listeners } = record.agents.interlocutors(maker);
                     spoken_to.extend([named.speakers, named.listeners, speakers, listeners].concat());

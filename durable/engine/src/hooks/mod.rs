@@ -24,7 +24,9 @@ use serde::{Deserialize, Serialize};
 
 pub use define::{MAX_HOOKS, MAX_HOOKS_BYTES, check_name, check_together, define, from_variable, put};
 
+use crate::toolbelt::{ToolSpec, arguments};
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
+use wire::model::ToolCall;
 use wire::protocol::{Hook, HookPoint};
 
 /// A hook that is built in.
@@ -121,13 +123,13 @@ fn kept<T: Serialize>(state: &T) -> Option<String> {
     serde_json::to_string(state).ok()
 }
 
-/// The agent that a call names.
-fn agent_in(arguments: &str) -> Option<String> {
+/// The agent that a call of `task` names, as the call itself reads it.
+fn agent_in(task: &ToolSpec, call: &ToolCall) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
         name: String,
     }
-    wire::json::from_str(arguments).ok().map(|Named { name }| name)
+    arguments::read(task, &call.arguments).ok().map(|Named { name }| name)
 }
 
 /// The calls that act on agents.

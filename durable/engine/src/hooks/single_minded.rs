@@ -18,13 +18,15 @@ struct SingleMinded;
 impl Rule for SingleMinded {
     fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
         // A turn that former code began has this hook watch `terminate` as well.
-        let Some((call, _)) = asked.call.filter(|(call, _)| call.name == TASK) else {
+        let task = asked.call.filter(|(call, _)| call.name == TASK);
+        // A call without a name is refused by itself.
+        let Some(name) = task.and_then(|(call, spec)| agent_in(spec, call)) else {
             return Ok(Said::default());
         };
         let record = asked.turn.record.borrow();
         let there: Vec<&str> = record.agents.made_by(asked.turn.maker(asked.level)).collect();
         // A call that speaks to an agent which is there is no new one.
-        let is_there = agent_in(&call.arguments).is_some_and(|name| there.contains(&name.as_str()));
+        let is_there = there.contains(&name.as_str());
         if is_there || there.len() < count(asked.hook, "most", 1) as usize {
             return Ok(Said::default());
         }

@@ -119,6 +119,9 @@ fn single_minded_judges_by_the_agents_that_exist() {
     let end = ("terminate", json!({"name": "old"}));
     let calls = vec![vec![task("a")], vec![task("old")], vec![end], vec![task("a")]];
     assert_eq!(blocked(&played_with(&["old"], "single_minded", json!({}), calls)), ["0.0h0"]);
+    // Weak models write the arguments as a text.
+    let again = ("task", json!({"arguments": {"name": "old", "prompt": "Help."}}));
+    assert!(blocked(&played_with(&["old"], "single_minded", json!({}), vec![vec![again]])).is_empty());
     let refused = ("task", json!({"name": "no name!", "instructions": "Help."}));
     assert!(blocked(&played("single_minded", json!({}), vec![vec![refused], vec![task("a")]])).is_empty());
 }
@@ -132,6 +135,22 @@ fn garbage_collector_knows_agents_that_exist() {
     let calls = (0..4).map(|n| vec![echo(n)]).collect();
     let told = comments(&played_with(&["old"], "garbage_collector", json!({"after": 3}), calls));
     assert!(told.len() == 1 && told[0].contains("for 3 rounds: old."), "{told:?}");
+    // A subtask can neither speak to an agent nor end it, and has no list.
+    for (name, options) in
+        [("garbage_collector", json!({"after": 1})), ("todo_reminder", json!({"every": 1}))]
+    {
+        let rounds = (0..3).map(|n| Reply::Calls(vec![echo(n)])).chain([Reply::Text("a done")]);
+        let script = script(&[
+            ("go", vec![Reply::Calls(vec![subtask("a")]), Reply::Text("Done.")]),
+            ("a", rounds.collect()),
+        ]);
+        let mut case = hooked(builtin(name, options), script);
+        let old = Agent { id: "a".to_owned(), name: "old".to_owned(), ..Agent::default() };
+        case.setting.agents = Some(AgentSetting { kept: vec![old], ..AgentSetting::default() });
+        let case = case.run();
+        let inside = |line: &&String| line.starts_with("hook ") && line.contains("depth 1");
+        assert_eq!(case.lines().iter().filter(inside).count(), 0, "{:?}", case.lines());
+    }
 }
 
 // after n rounds of silence the reminder appears.
