@@ -383,15 +383,17 @@ fn rows_for_d1_fit_after_any_turn() {
 
 #[test]
 fn the_last_resort_of_a_history_fits_as_well() {
-    let history = vec![
-        Message::User { content: worst(100_000).into() },
-        Message::Assistant { content: "x".repeat(3_000_000), tool_calls: Vec::new(), raw: None },
-    ];
+    let user = |text: String| Message::User { content: text.into() };
+    // A note of the service may stand before the question, and remarks of hooks behind the first reply.
+    let answer = Message::Assistant { content: "x".repeat(3_000_000), tool_calls: Vec::new(), raw: None };
+    let history =
+        vec![user("[Added.]".to_owned()), user(worst(100_000)), answer, user("a remark".to_owned())];
     let json = fit(&history, MAX_BYTES).unwrap();
     assert!(json.len() <= MAX_BYTES, "{}", json.len());
     let read: Vec<Message> = serde_json::from_str(&json).unwrap();
-    let [Message::User { .. }, Message::Assistant { content, .. }] = read.as_slice() else {
+    let [Message::User { content: asked }, Message::Assistant { content, .. }] = read.as_slice() else {
         panic!("{}", json!(read))
     };
+    assert!(worst(100_000).starts_with(asked.text().get(..1_000).unwrap()));
     assert!(content.ends_with("[shortened: 3000000 bytes in all]"));
 }

@@ -51,10 +51,13 @@ pub fn fit(history: &[Message], max_bytes: usize) -> Result<String, StoreError> 
     let half = max_bytes.saturating_sub(200) / 2;
     let short =
         |content: &str| if json_bytes(content) > half { cut(content, half) } else { content.to_owned() };
-    let first = history.iter().find_map(|message| match message {
+    // The question stands behind what the service added before it.
+    let asked = history.iter().take_while(|message| !matches!(message, Message::Assistant { .. }));
+    let first = asked.filter_map(|message| match message {
         Message::User { content } => Some(Message::User { content: short(&content.text()).into() }),
         _ => None,
     });
+    let first = first.last();
     let last = history.iter().rev().find_map(|message| match message {
         Message::Assistant { content, .. } if !content.is_empty() => {
             Some(Message::Assistant { content: short(content), tool_calls: Vec::new(), raw: None })
