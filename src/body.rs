@@ -93,7 +93,9 @@ impl Body {
         match self {
             Body::Nothing | Body::File => Ok(()),
             Body::Json(_) | Body::OptionalJson(_) => require_json(content_type),
-            Body::Document => DocumentType::of(content_type).and(charset(content_type)).map(drop),
+            Body::Document => {
+                DocumentType::of(content_type).and_then(|kind| charset(content_type, kind)).map(drop)
+            }
         }
     }
 }
@@ -141,8 +143,10 @@ impl DocumentType {
 }
 
 /// The character set that the `content-type` of a document names.
-pub fn charset(content_type: Option<&str>) -> Result<Option<Charset>, ApiError> {
-    let Some(label) = MediaType::parse(content_type.unwrap_or_default()).charset else { return Ok(None) };
+pub fn charset(content_type: Option<&str>, kind: DocumentType) -> Result<Option<Charset>, ApiError> {
+    let label = MediaType::parse(content_type.unwrap_or_default()).charset;
+    // Tools name the one of a PDF `binary`.
+    let Some(label) = label.filter(|_| kind != DocumentType::Pdf) else { return Ok(None) };
     Charset::named(&label).map(Some).ok_or_else(|| {
         let detail = format!("documents are not read in this character set: expected {NAMES}");
         ApiError::new(ErrorCode::UnsupportedMediaType, detail)
@@ -298,8 +302,10 @@ mod tests {
     // Issue 44
     #[test]
     fn a_document_may_name_its_character_set() {
-        let named = |value: &str| charset(Some(&format!("text/csv; header=present; charset={value}")));
-        assert_eq!((charset(Some("text/csv")), charset(None)), (Ok(None), Ok(None)));
+        let csv = DocumentType::Csv;
+        let named = |value: &str| charset(Some(&format!("text/csv; header=present; charset={value}")), csv);
+        assert_eq!((charset(Some("text/csv"), csv), charset(None, csv)), (Ok(None), Ok(None)));
+        assert_eq!(Body::Document.check_type(Some("application/pdf; charset=binary")), Ok(()));
         assert_eq!(named("\"UTF-16\""), Ok(Some(Charset::Utf16Le)));
         assert_eq!(named("iso-8859-1"), Ok(Some(Charset::Windows1252)));
         let refused = named("shift_jis").unwrap_err();

@@ -50,7 +50,11 @@ impl Tool for CurrentTime {
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let result = arguments::read(&self.0, json).and_then(|Arguments { time_zone }| {
-            let zone = time_zone.as_deref().map(str::trim).or(context.time_zone.as_deref());
+            let zone = time_zone
+                .as_deref()
+                .map(str::trim)
+                .filter(|zone| !zone.is_empty())
+                .or(context.time_zone.as_deref());
             format(&*context.clock, zone.filter(|zone| !zone.eq_ignore_ascii_case("utc")))
         });
         ready(result).boxed_local()

@@ -96,7 +96,7 @@ pub async fn add(call: &Call, owner: &Owner, id: &str, body: HeldBody) -> Result
     let (body, _permit) = body.into_parts();
     let content_type = call.header("content-type");
     let media_type = DocumentType::of(content_type.as_deref())?;
-    let charset = body::charset(content_type.as_deref())?;
+    let charset = body::charset(content_type.as_deref(), media_type)?;
     let name = query::name(call.query())?;
     let collection = existing(call, owner, id).await?;
     if collection.documents >= MAX_DOCUMENTS {
@@ -135,9 +135,21 @@ async fn add_sent(
     (upload, used): (&Upload, &mut Stored),
 ) -> Result<Answer, Failure> {
     let (bytes, stored) = (body.len() as u64, Stored::from_bytes(body.len() as u64));
+    // The conversion takes up to 30 s, which are no work of this isolate.
+    let converted = match media_type {
+        DocumentType::Pdf => Some(markdown_of_pdf(&call.env, &body).await.map_err(unread)?),
+        _ => None,
+    };
     let pauses = pauses(Date::now().as_millis());
     let pace = Pace::new(&pauses);
-    let sent = sent_text(call, media_type, (charset, body), &pace).await?;
+    let sent = match converted {
+        Some(text) => text,
+        None => decoded(body, charset, media_type == DocumentType::Html, &pace).await?,
+    };
+    if sent.len() > MAX_BODY_BYTES {
+        let detail = format!("the document has more than {MAX_BODY_BYTES} bytes of text");
+        return Err(ApiError::new(ErrorCode::BodyTooLarge, detail).into());
+    }
     let pieces = pieces(&sent, media_type, &pace).await?;
     let rows = rows(&pieces, &pace).await?;
     let document = Document {
@@ -160,28 +172,18 @@ async fn add_sent(
     Ok(Reply::json(201, &document).into())
 }
 
-/// The text of a document.
-async fn sent_text(
-    call: &Call,
-    media_type: DocumentType,
-    (charset, body): (Option<Charset>, Vec<u8>),
+/// The text of a document that is one.
+async fn decoded(
+    body: Vec<u8>,
+    charset: Option<Charset>,
+    is_html: bool,
     pace: &Pace<'_>,
-) -> Result<String, Failure> {
-    let text = match media_type {
-        DocumentType::Pdf => markdown_of_pdf(&call.env, &body).await.map_err(unread)?,
-        media_type => {
-            pace.before(body.len() * BYTE_DECODED).await?;
-            charset::text(body, charset, media_type == DocumentType::Html).ok_or_else(|| {
-                let detail = format!("the document is not UTF-8: name its charset in content-type ({NAMES})");
-                ApiError::new(ErrorCode::InvalidRequest, detail)
-            })?
-        }
-    };
-    if text.len() > MAX_BODY_BYTES {
-        let detail = format!("the document has more than {MAX_BODY_BYTES} bytes of text");
-        return Err(ApiError::new(ErrorCode::BodyTooLarge, detail).into());
-    }
-    Ok(text)
+) -> Result<String, ApiError> {
+    pace.before(body.len() * BYTE_DECODED).await?;
+    charset::text(body, charset, is_html).ok_or_else(|| {
+        let detail = format!("the document is not UTF-8: name its charset in content-type ({NAMES})");
+        ApiError::new(ErrorCode::InvalidRequest, detail)
+    })
 }
 
 /// Cuts a document into pieces. A document without text is refused.

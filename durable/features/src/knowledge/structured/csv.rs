@@ -11,8 +11,13 @@ const MAX_HEAD_CHARS: usize = 500;
 /// Divides a table between its rows. The first row has the names of the columns.
 pub async fn csv(text: &str, pace: &Pace<'_>) -> Result<Vec<Chunk>, ApiError> {
     pace.before(text.len() * super::BYTE).await?;
-    let text = plain(text);
-    let (head, mut rest) = row(text.trim_start_matches('\n'));
+    // Old programs end a row with a carriage return alone.
+    let text = plain(&text.replace("\r\n", "\n").replace('\r', "\n"));
+    let (mut head, mut rest) = row(text.trim_start_matches('\n'));
+    // Excel reads the separator here.
+    if head.len() == "sep=;".len() && head.starts_with("sep=") {
+        (head, rest) = row(rest);
+    }
     let head = head.trim_end();
     let names: String = head.chars().take(MAX_HEAD_CHARS).chain(['\n']).collect();
     let mut packer = Packer::new(if rest.trim().is_empty() { String::new() } else { names });

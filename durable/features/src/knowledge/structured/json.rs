@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde::de::IgnoredAny;
 
-use super::{Line, Packer, below};
+use super::{BYTE, LINE, Line, Packer, below};
 use crate::knowledge::chunks::{Chunk, plain};
 use wire::json::{from_slice, from_str};
 use wire::pace::{BYTE_READ, Pace};
@@ -46,6 +46,7 @@ pub async fn json(text: &str, pace: &Pace<'_>) -> Result<Vec<Chunk>, ApiError> {
         let inside = open.last_mut();
         if token.starts_with('"') && key.is_none() && inside.as_ref().is_some_and(|open| open.next.is_none())
         {
+            pace.before(LINE + token.len() * BYTE).await?;
             key = Some(unescaped(token));
             continue;
         }
@@ -65,9 +66,11 @@ pub async fn json(text: &str, pace: &Pace<'_>) -> Result<Vec<Chunk>, ApiError> {
             open.push(Open { path: below(&under, &name), next: (token == "[").then_some(0) });
         }
         let text = if opens { String::new() } else { unescaped(token) };
-        if !name.is_empty() || !text.is_empty() {
-            packer.push(Line { depth, under, name, text }, pace).await?;
+        if name.is_empty() && text.is_empty() {
+            pace.before(LINE + token.len() * BYTE).await?;
+            continue;
         }
+        packer.push(Line { depth, under, name, text }, pace).await?;
     }
     packer.chunks(text, pace).await
 }

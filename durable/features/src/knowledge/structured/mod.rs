@@ -66,6 +66,10 @@ impl Packer {
             self.close();
             return self.push_long(line, pace).await;
         }
+        // A chunk stands under the path to its first line, so no line of a value around that one is in it.
+        if self.lines.first().is_some_and(|(first, _)| line.depth < first.depth) {
+            self.close();
+        }
         while self.chars + most > self.room {
             self.cut(line.depth);
         }

@@ -56,6 +56,9 @@ fn a_row_or_names_that_are_too_long_are_cut() {
     for empty in ["", "\n \n", "\0"] {
         assert_eq!(of_csv(empty), []);
     }
+    // Old programs end a row so, and Excel reads a line about the separator.
+    assert_eq!(of_csv("name,age\rBob,1\rEve,2"), [chunk("", "name,age\nBob,1\nEve,2")]);
+    assert_eq!(of_csv("sep=;\r\nname;age\r\nBob;1\r\n"), [chunk("", "name;age\nBob;1")]);
 }
 
 #[test]
@@ -114,6 +117,20 @@ fn long_json_is_divided_between_its_items_and_names_the_path() {
     assert_eq!(chunks.last(), Some(&chunk("", "[1]: 1")));
 }
 
+// A chunk that begins inside a value has nothing of the values after it.
+#[test]
+fn each_chunk_stands_under_the_path_to_all_its_values() {
+    let member = |n: usize| (format!("m{n}"), json!("word ".repeat(40)));
+    let record = |count: usize| Value::Object((0..count).map(member).collect());
+    let chunks = of_json(&json!({"items": [record(9), record(4), record(9)]}).to_string());
+    for Chunk { heading, text } in &chunks {
+        let is_inside = heading.starts_with("items > [");
+        assert!(!(is_inside && text.contains("]:")), "{heading}: {text}");
+    }
+    let headings: Vec<&str> = chunks.iter().map(|chunk| chunk.heading.as_str()).collect();
+    assert!(headings.contains(&"items > [0]") && headings.contains(&"items"), "{headings:?}");
+}
+
 #[test]
 fn json_that_is_none_is_refused_with_its_place() {
     for (text, place) in [
@@ -149,6 +166,7 @@ fn the_number_of_chunks_and_the_work_are_bounded() {
         (true, repeated("[", "[1],", "1]")),
         (true, repeated("[", &zigzag, "1]")),
         (true, repeated("[\"", "\\u00fc", "\"]")),
+        (true, repeated("{", "\"\":\"\",", "\"\":1}")),
         (true, repeated("[", &format!("1,\"{}\",", "x".repeat(1_480)), "1]")),
         (false, repeated("a\n", "1\n", "")),
         (false, repeated("a\n", " \n", "1")),
