@@ -141,3 +141,13 @@ it("renews a lost session once and asks again", async () => {
   expect(state.problem).toBeNull();
   expect(state.exchanges).toHaveLength(1);
 });
+
+// The last one: no later request names the time zone.
+it("goes without a time zone that the service does not know", async () => {
+  service.answer = ({ body }) =>
+    body["time_zone"] === undefined ? finished(body["turn_id"]!) : Response.json({ code: "invalid_request", detail: "no", field: "time_zone" }, { status: 400 });
+  const { send } = opened();
+  await send("Hi");
+  await send("Hi");
+  expect(service.requests.map(({ body }) => "time_zone" in body)).toEqual([true, false]);
+});

@@ -25,8 +25,7 @@ import { Meanwhile, type Outgoing } from "./meanwhile";
 import { EMPTY, type ConversationState } from "./onScreen";
 import { OneByOne } from "./oneByOne";
 import { readDetails, readExchanges } from "./reading";
-import { continuationOf, requestOf, sends } from "./request";
-import { setModel } from "./settings";
+import { continuationOf, leaveOut, requestOf, sends } from "./request";
 import { Store } from "./store";
 
 export type { ConversationState, Running, TurnClock };
@@ -367,8 +366,7 @@ export class Conversation {
       return;
     }
     this.#unsure = error instanceof Unreachable ? request : null;
-    // The deployment no longer offers this model: the next attempt leaves the choice to the service.
-    if (error instanceof Refusal && error.field === "model") setModel(null);
+    if (error instanceof Refusal) leaveOut(error.field);
     if (error instanceof Refusal) for (const feature of features()) feature.refused?.(threadId ?? NEW_CHAT, error);
     const problem = problemOf(error, () => void this.#resend(outgoing));
     // The words of a button stay out of the draft where they can be tried again.

@@ -5,7 +5,7 @@ import { features } from "../feature";
 import type { TurnView } from "../turn/view";
 import type { Content } from "../wire";
 import { NEW_CHAT } from "./drafts";
-import { settings } from "./settings";
+import { setModel, settings } from "./settings";
 import { requestPart } from "./subject";
 
 /** Whether a request sends this message to this chat. A request without a chat made one. */
@@ -17,8 +17,18 @@ export function sends(request: TurnRequest, threadId: string | null, content: Co
   );
 }
 
-/** The time zone of this browser; none where the browser does not know it. */
+let isZoneRefused = false;
+
+/** The next request goes without a member that the service refused: a model that the deployment no longer offers, or a time
+ * zone that it does not know. */
+export function leaveOut(field: string | null | undefined): void {
+  if (field === "model") setModel(null);
+  if (field === "time_zone") isZoneRefused = true;
+}
+
+/** The time zone of this browser; none where the browser or the service does not know it. */
 function timeZone(): string | undefined {
+  if (isZoneRefused) return undefined;
   const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions();
   return zone && zone !== "Etc/Unknown" ? zone : undefined;
 }

@@ -100,7 +100,7 @@ pub struct ChatRequest {
     /// The service makes no media: another `mode` than `chat` is refused. The other members have no effect.
     #[serde(default)]
     #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
-    #[cfg_attr(feature = "openapi", schemars(extend("properties" = {"mode": {"enum": ["chat"]}})))]
+    #[cfg_attr(feature = "openapi", schemars(extend("properties" = {"mode": {"enum": ["chat", null]}})))]
     pub media_generation: Option<Map<String, Value>>,
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
@@ -329,7 +329,7 @@ impl ChatRequest {
             return Err(ApiError::field("agent", "an agent has no `mode_profile`: it makes no plans"));
         }
         let mode = self.media_generation.as_ref().and_then(|media| media.get("mode"));
-        if mode.is_some_and(|mode| mode != "chat") {
+        if mode.is_some_and(|mode| !mode.is_null() && mode != "chat") {
             let detail = "media cannot be generated here: the one mode is `chat`";
             return Err(ApiError::field("media_generation.mode", detail));
         }
