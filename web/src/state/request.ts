@@ -21,30 +21,24 @@ let isZoneRefused = false;
 
 /** The next request goes without a member that the service refused: a model that the deployment no longer offers, or a time
  * zone that it does not know. */
-export function leaveOut(field: string | null | undefined): void {
+export function leaveOut(field: string | null): void {
   if (field === "model") setModel(null);
-  if (field === "time_zone") isZoneRefused = true;
-}
-
-/** The time zone of this browser; none where the browser or the service does not know it. */
-function timeZone(): string | undefined {
-  if (isZoneRefused) return undefined;
-  const { timeZone: zone } = Intl.DateTimeFormat().resolvedOptions();
-  return zone && zone !== "Etc/Unknown" ? zone : undefined;
+  isZoneRefused ||= field === "time_zone";
 }
 
 /** A new request. `replaced`: the message that it replaces. `from`: the turn that it continues or asks again. */
 export function requestOf(threadId: string | null, content: Content, replaced: string | null, from: TurnView | null): TurnRequest {
   const { model } = settings.get();
   const chat = threadId ?? NEW_CHAT;
-  const zone = timeZone();
+  // None where the browser or the service does not know it.
+  const zone = isZoneRefused ? null : Intl.DateTimeFormat().resolvedOptions().timeZone;
   return {
     content,
     thread_id: threadId ?? crypto.randomUUID(),
     turn_id: crypto.randomUUID(),
-    ...(replaced === null ? {} : { replaces_message_id: replaced }),
-    ...(model === null ? {} : { model }),
-    ...(zone === undefined ? {} : { time_zone: zone }),
+    ...(replaced && { replaces_message_id: replaced }),
+    ...(model && { model }),
+    ...(zone && zone !== "Etc/Unknown" && { time_zone: zone }),
     ...requestPart(chat),
     ...Object.assign({}, ...features().map((feature) => feature.request?.(chat, from))),
   };
