@@ -90,13 +90,16 @@ impl Blocks {
         Ok(self.0.len() - 1)
     }
 
-    /// The block of a delta: that of the index or the last one, if it can have such a delta. Text and thinking begin a
-    /// block of their own else, because its beginning may have been unreadable. None: the delta says nothing.
+    /// The block of a delta: that of its index, if it can have such a delta. Gateways have one index for all blocks, or none:
+    /// then it is the last block. An index of its own is another block, whose beginning may have been unreadable: text and
+    /// thinking begin it, and anything else cannot be read without it. None: the delta says nothing.
     fn place(&mut self, index: Option<u64>, kind: Option<BlockKind>) -> Result<Option<usize>, ModelError> {
         let fits =
             |block: &Block| block.kind == BlockKind::Other || kind.is_none_or(|kind| kind == block.kind);
         let named = self.0.iter().rposition(|block| Some(block.index) == index && fits(block));
-        let last = self.0.len().checked_sub(1).filter(|_| self.0.last().is_some_and(fits));
+        let is_own = index.is_some() && self.0.iter().all(|block| Some(block.index) != index);
+        let last_fits = |block: &Block| kind.is_none_or(|kind| kind == block.kind);
+        let last = self.0.len().checked_sub(1).filter(|_| !is_own && self.0.last().is_some_and(last_fits));
         let (None, Some(kind)) = (named.or(last), kind) else { return Ok(named.or(last)) };
         let name = kind
             .text_member()

@@ -58,7 +58,8 @@ impl Reading for Reply {
                 }
             }
             "message_delta" => {
-                if let Some(reason) = event.delta.and_then(|delta| delta.stop_reason) {
+                let reason = event.delta.and_then(|delta| delta.stop_reason);
+                if let Some(reason) = reason.filter(|reason| !reason.as_str().is_empty()) {
                     reply.finish = Some(Ok(finish(reason.as_str())));
                 }
                 self.count(event.usage, reply);

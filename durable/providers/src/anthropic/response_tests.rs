@@ -351,6 +351,11 @@ fn events_that_cannot_be_read_are_errors() {
     // Issue 44: a member of another type counts as absent, and a delta without its words says nothing.
     let odd = json!({"type": "content_block_delta", "delta": 1});
     assert_eq!(reply(&[odd, text_delta(0, "x")], "end_turn").1.text, "x");
+    // The arguments of a call that never began are not those of the call before it, and an empty reason is none.
+    let lost = [start(), tool_use(1, "a", "f"), input(2, "{\"path\":1}")];
+    assert_eq!(failure(&stream(&lost)).1, ModelErrorKind::Protocol);
+    let unfinished = json!({"type": "message_delta", "delta": {"stop_reason": ""}});
+    assert_eq!(failure(&stream(&[start(), text_delta(0, "x"), unfinished])).1, ModelErrorKind::Protocol);
 }
 
 #[test]

@@ -83,7 +83,8 @@ impl Reply {
         for part in candidate.content.into_iter().flat_map(|content| content.parts.0) {
             self.parts.take(part, reply)?;
         }
-        if !candidate.finish_reason.as_str().is_empty() {
+        // A failure stays one, whatever comes with the usage.
+        if !candidate.finish_reason.as_str().is_empty() && !matches!(reply.finish, Some(Err(_))) {
             reply.finish = Some(finish(candidate.finish_reason.as_str()));
         }
         Ok(())

@@ -194,6 +194,9 @@ fn every_reason_to_stop() {
     for reason in unread {
         let (events, kind) = failure(&[event(json!([text("a")]), reason)]);
         assert_eq!((events, kind), (vec![told("a")], ModelErrorKind::Protocol), "{reason}");
+        // Another reason, with the usage, mends nothing.
+        let (_, kind) = failure(&[event(json!([text("a")]), reason), event(json!([]), "STOP")]);
+        assert_eq!(kind, ModelErrorKind::Protocol, "{reason}");
     }
 }
 

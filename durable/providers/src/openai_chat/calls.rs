@@ -89,12 +89,14 @@ impl Calls {
         self.list.iter().any(|call| !call.members.is_empty() || !call.function_members.is_empty())
     }
 
-    /// Whether a call of the same id has the same arguments.
+    /// Whether a call of the same id has arguments already, or gets none.
     pub fn has(&self, delta: &CallDelta<'_>) -> bool {
         let arguments = delta.function.as_ref().and_then(|function| function.arguments);
         let arguments = arguments.and_then(text_of).unwrap_or_default();
         delta.id.as_ref().is_some_and(|id| {
-            let is_same = |call: &Call| call.call.call_id == id.as_str() && call.call.arguments == arguments;
+            let is_same = |call: &Call| {
+                call.call.call_id == id.as_str() && (arguments.is_empty() || !call.call.arguments.is_empty())
+            };
             self.list.iter().any(is_same)
         })
     }

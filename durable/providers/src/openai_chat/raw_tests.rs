@@ -1,6 +1,6 @@
 //! The members that return to their provider.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::OpenAiChat;
 use super::response_tests::{call, delta, done, finish, reply};
@@ -94,4 +94,21 @@ fn unknown_members_in_pieces_are_joined() {
         7,
     ]);
     assert_eq!(raw["reasoning_details"], expected);
+}
+
+// Issue 44: a server may repeat its reply as a message that is not the same to the letter.
+#[test]
+fn a_message_after_deltas_repeats_no_word() {
+    let close =
+        |message: Value| json!({"choices": [{"delta": {}, "message": message, "finish_reason": "stop"}]});
+    for (told, message, text) in [
+        (json!({"content": " Hi"}), json!({"content": "Hi"}), " Hi"),
+        (json!({"content": "Hi"}), json!({"content": [{"type": "text", "text": "Hi"}]}), "Hi"),
+        (json!({"refusal": "No"}), json!({"content": null, "refusal": "No"}), "No"),
+    ] {
+        assert_eq!(reply(&done(&[delta(told), close(message)])).1.text, text);
+    }
+    let again = json!({"tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{\"a\": 1}"}}]});
+    let (_, told) = reply(&done(&[call(0, "a", "f", "{\"a\":1}"), close(again)]));
+    assert_eq!((told.tool_calls.len(), &*told.tool_calls[0].arguments), (1, "{\"a\":1}"));
 }

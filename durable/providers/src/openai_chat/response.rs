@@ -108,9 +108,9 @@ impl Reply {
 
     /// A message that follows deltas, without what these have told: a server may repeat all of it.
     fn without_told<'a>(&self, mut message: Delta<'a>, reply: &Accumulator) -> Delta<'a> {
-        message
-            .content
-            .take_if(|content| matches!(content, Content::Text(text) if text.as_str() == reply.text()));
+        if !reply.text().is_empty() {
+            (message.content, message.refusal) = (None, None);
+        }
         message.reasoning_content.take_if(|piece| self.members.text("reasoning_content") == piece.as_str());
         message.reasoning.take_if(|piece| self.members.text("reasoning") == piece.as_str());
         message.tool_calls.0.retain(|call| !self.calls.has(call));
