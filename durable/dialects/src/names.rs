@@ -7,28 +7,19 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use sha2::{Digest, Sha256};
+use wire::tool_names::{MAX_TOOL_NAME, shortened};
 
 const PREFIX: &str = "ui_";
-/// The longest name, in characters of ASCII, of either kind: providers take `^[a-zA-Z0-9_-]{1,64}$`.
-const MAX_NAME: usize = 64;
-/// The characters of a digest.
-const DIGEST: usize = 8;
 
 /// Our name for a client's tool, and whether it is a shortened one. The error says what is wrong with the client's.
 pub fn named(name: &str) -> Result<(String, bool), &'static str> {
     let whole = Some(name).filter(|name| !name.is_empty()).and_then(ours);
-    let mut ours = whole.ok_or("a name has letters, digits and signs of ASCII")?;
-    if name.len() > MAX_NAME {
+    let ours = whole.ok_or("a name has letters, digits and signs of ASCII")?;
+    if name.len() > MAX_TOOL_NAME {
         return Err("a name has 64 characters at most");
     }
-    let is_long = ours.len() > MAX_NAME;
-    if is_long {
-        ours.truncate(MAX_NAME - DIGEST - 1);
-        ours.push('_');
-        ours.extend(Sha256::digest(name).iter().take(DIGEST / 2).map(|byte| format!("{byte:02x}")));
-    }
-    Ok((ours, is_long))
+    let is_long = ours.len() > MAX_TOOL_NAME;
+    Ok((if is_long { shortened(&ours, name) } else { ours }, is_long))
 }
 
 /// The client's names of one turn, by those of ours that are shortened.

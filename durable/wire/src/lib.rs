@@ -12,3 +12,4 @@ pub mod sse;
 pub mod surrogates;
 pub mod tagged;
 pub mod time;
+pub mod tool_names;

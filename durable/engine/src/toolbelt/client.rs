@@ -9,13 +9,13 @@ use super::spec::raw;
 use crate::toolbelt::{PermissionClass, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
 use wire::protocol::{ApiError, ClientTool};
+use wire::tool_names::MAX_TOOL_NAME;
 
 /// The prefix of client tools' names. It keeps a client from replacing one of our own tools.
 pub const PREFIX: &str = "ui_";
 /// The most tools, and the longest name, description and schema in bytes. Each model call and the turn's
 /// first journal entry carry all of it. OpenAI takes as many tools, and names of that length.
 const MAX_TOOLS: usize = 128;
-const MAX_NAME: usize = 64;
 const MAX_DESCRIPTION: usize = 2_000;
 const MAX_SCHEMA: usize = 16 << 10;
 const MAX_ALL: usize = 128 << 10;
@@ -31,19 +31,19 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
         let at = |member: &str| format!("client_tools[{index}].{member}");
         let rest = tool.name.strip_prefix(PREFIX).unwrap_or_default();
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-        if rest.is_empty() || tool.name.len() > MAX_NAME || !rest.bytes().all(plain) {
-            let rule = format!("a name is {PREFIX} and a-z, 0-9 or _, {MAX_NAME} characters at most");
+        if rest.is_empty() || tool.name.len() > MAX_TOOL_NAME || !rest.bytes().all(plain) {
+            let rule = format!("a name is {PREFIX} and a-z, 0-9 or _, {MAX_TOOL_NAME} characters at most");
             return refused(at("name"), rule);
         }
         let printed = |name: &str| name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         if tool
             .client_name
             .as_deref()
-            .is_some_and(|name| !(1..=MAX_NAME).contains(&name.len()) || !printed(name))
+            .is_some_and(|name| !(1..=MAX_TOOL_NAME).contains(&name.len()) || !printed(name))
         {
             return refused(
                 at("client_name"),
-                format!("it has 1 to {MAX_NAME} letters, digits and signs of ASCII"),
+                format!("it has 1 to {MAX_TOOL_NAME} letters, digits and signs of ASCII"),
             );
         }
         if tools.iter().take(index).any(|other| other.name == tool.name) {

@@ -6,7 +6,6 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::config::{Server, ToolWords};
 use super::content::cut;
@@ -15,13 +14,10 @@ use super::modern;
 use engine::toolbelt::foreign;
 use engine::toolbelt::{OutputSchema, PermissionClass, Reads, RunsAt, ToolSpec};
 use wire::model::RawValueEq;
+use wire::tool_names::{MAX_TOOL_NAME, shortened};
 
 /// The prefix of the tools of servers: `mcp__SERVER__TOOL`. No tool of ours has it.
 pub const PREFIX: &str = "mcp__";
-/// The names that providers accept: `^[a-zA-Z0-9_-]{1,64}$`.
-const MAX_NAME: usize = 64;
-/// The characters of the digest that distinguishes equal names.
-const DIGEST: usize = 8;
 /// The most tools of a server, and the most bytes of a description, of a schema, and of all that one server offers.
 /// Each model call sends all of it, and the turn's first journal entry stores it.
 pub const MAX_TOOLS: usize = 128;
@@ -292,11 +288,8 @@ fn wire_name(server: &str, tool: &str, taken: &BTreeSet<String>) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let plain: String = tool.chars().map(|c| if fits(c) { c } else { '_' }).collect();
     let name = format!("{PREFIX}{server}__{plain}");
-    if name.len() <= MAX_NAME && !plain.is_empty() && !taken.contains(&name) {
+    if name.len() <= MAX_TOOL_NAME && !plain.is_empty() && !taken.contains(&name) {
         return name;
     }
-    let digest = Sha256::digest(tool.as_bytes());
-    let digest = digest.iter().take(DIGEST / 2).map(|byte| format!("{byte:02x}"));
-    let kept: String = name.chars().take(MAX_NAME - DIGEST - 1).collect();
-    format!("{kept}_{}", digest.collect::<String>())
+    shortened(&name, tool)
 }
