@@ -113,13 +113,13 @@ async fn dump(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
 async fn chat(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
     let newest = r#"{"role":"user","content":"Hello"}"#;
     let body = body_of(most, "messages", r#"{"role":"user","content":""},"#, newest);
-    openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, pace).await.map(drop)
+    openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, pace, &|_| Ok(None)).await.map(drop)
 }
 
 async fn respond(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {
     let newest = r#"{"role":"user","content":"Hello"}"#;
     let body = body_of(most, "input", r#"{"type":"function_call"},"#, newest);
-    openai::Sent::parse(body.as_bytes(), OpenAiApi::Responses, pace).await.map(drop)
+    openai::Sent::parse(body.as_bytes(), OpenAiApi::Responses, pace, &|_| Ok(None)).await.map(drop)
 }
 
 async fn document(most: usize, pace: &Pace<'_>) -> Result<(), ApiError> {

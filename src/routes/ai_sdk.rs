@@ -28,7 +28,7 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
     let pauses = pauses(Date::now().as_millis());
     let pace = Pace::new(&pauses);
     let Sent { chat_id, wants, instructions } = Sent::parse(body, &pace).await?;
-    let thread_id = owner.dialect_thread(&DIALECT, &chat_id);
+    let thread_id = owner.dialect_thread(DIALECT.as_str(), &chat_id);
     let mut ignored = Vec::new();
     let command = match wants {
         Wants::Answers { answers, read } => {
@@ -59,7 +59,7 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
 pub fn ask(owner: Owner, chat: &str, command: ThreadCommand) -> Result<Asked, ApiError> {
     let none = || ApiError::new(ErrorCode::ThreadNotFound, "there is no thread with this id");
     let chat = percent_decode_str(chat).decode_utf8().ok().filter(|chat| chat.len() <= MAX_CHAT_ID);
-    let thread_id = owner.dialect_thread(&DIALECT, &chat.ok_or_else(none)?);
+    let thread_id = owner.dialect_thread(DIALECT.as_str(), &chat.ok_or_else(none)?);
     Ok(Asked::of(ThreadEnvelope { owner, thread_id, command }))
 }
 

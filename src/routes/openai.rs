@@ -51,8 +51,16 @@ pub async fn answer(call: &Call, owner: Owner, body: HeldBody, api: OpenAiApi) -
 /// A message, or answers to calls.
 async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
     let pauses = pauses(Date::now().as_millis());
+    // The thread's own id, or any name.
+    let thread_of = |name: Option<String>| {
+        let name = name.map_or_else(|| named(call), |name| Ok(Some(name)))?;
+        let derived = |name: String| {
+            Uuid::try_parse(&name).unwrap_or_else(|_| owner.dialect_thread(Dialect::OPENAI, &name))
+        };
+        Ok(name.map(derived))
+    };
     let Sent { thread, wants, how, instructions, time_zone, mut ignored } =
-        Sent::parse(body, api, &Pace::new(&pauses)).await?;
+        Sent::parse(body, api, &Pace::new(&pauses), &thread_of).await?;
     let dialect = Dialect::OpenAi(how);
     let (thread_id, command) = match wants {
         Wants::Answers { answers, place } => {
@@ -70,16 +78,9 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
             let before = after.or(referred);
-            let thread_id = match (thread.map_or_else(|| named(call), |name| Ok(Some(name)))?, before) {
-                // The thread's own id, or any name.
-                (Some(name), _) => {
-                    Uuid::try_parse(&name).unwrap_or_else(|_| owner.dialect_thread(&dialect, &name))
-                }
-                (None, Some(place)) => place.thread,
-                (None, None) => owner.derived_thread(turn_id),
-            };
+            let thread_id = thread.or(before.map(|place| place.thread));
+            let thread_id = thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
             let unlisted = thread_id == owner.derived_thread(turn_id);
-            // A reference to another thread has no effect: the thread that is named has its own conversation.
             let follows = before.filter(|place| place.thread == thread_id).map(|place| place.turn);
             if after.is_some() && follows.is_none() {
                 return Err(ApiError::field("previous_response_id", "it belongs to another thread").into());

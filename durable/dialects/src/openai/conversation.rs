@@ -5,6 +5,7 @@ use crate::given::{Earlier, Part, too_long};
 use crate::ids::Place;
 use crate::instructions::Instructions;
 use crate::pieces::{Back, Piece};
+use uuid::Uuid;
 use wire::pace::Pace;
 use wire::protocol::ApiError;
 
@@ -19,6 +20,8 @@ pub struct Messages<'l, 'a> {
     pub referred: Option<Place>,
     /// Whether a text of the assistant was read. It is newer than an answer that is referred to now.
     has_answer: bool,
+    /// The thread that the request names. An answer of another one is not in it.
+    thread: Option<Uuid>,
 }
 
 impl<'l, 'a> Messages<'l, 'a> {
@@ -28,8 +31,9 @@ impl<'l, 'a> Messages<'l, 'a> {
         back: Back<'l, 'a>,
         pace: &'l Pace<'l>,
         instructions: Instructions,
+        thread: Option<Uuid>,
     ) -> Self {
-        Messages { name, back, pace, instructions, referred: None, has_answer: false }
+        Messages { name, back, pace, instructions, referred: None, has_answer: false, thread }
     }
 }
 
@@ -62,7 +66,8 @@ impl Earlier for Messages<'_, '_> {
                 self.has_answer |= !is_user && !text.trim().is_empty();
                 return Ok(Some((is_user, text)));
             }
-            self.referred = referred(&part).filter(|_| !self.has_answer);
+            let is_there = |place: &Place| self.thread.is_none_or(|thread| thread == place.thread);
+            self.referred = referred(&part).filter(|place| !self.has_answer && is_there(place));
             if self.referred.is_some() {
                 break;
             }

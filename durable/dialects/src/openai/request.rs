@@ -2,6 +2,7 @@
 //! newest message of the user, or the answers behind it. The rest is read for a new thread alone, and skipped otherwise.
 
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use super::conversation::Messages;
 use super::messages::{Kind, answer, content, conversation, is_system, kind, role, text_of};
@@ -57,7 +58,7 @@ const TAKEN: &[(&str, &[&str], &str)] = &[
 #[derive(Debug)]
 pub struct Sent {
     /// The client's name of the thread.
-    pub thread: Option<String>,
+    pub thread: Option<Uuid>,
     pub wants: Wants,
     pub how: OpenAi,
     /// The instructions of a request for a turn.
@@ -67,6 +68,9 @@ pub struct Sent {
     /// The members that the service ignores.
     pub ignored: Vec<String>,
 }
+
+/// Finds the thread that a request names: in its body, or elsewhere. None where it names none.
+pub type ThreadOf<'a> = dyn Fn(Option<String>) -> Result<Option<Uuid>, ApiError> + 'a;
 
 #[derive(Debug)]
 pub enum Wants {
@@ -215,8 +219,14 @@ impl Body<'_> {
 }
 
 impl Sent {
-    /// Reads and checks a body. The error names the first offending member.
-    pub async fn parse<'a>(body: &'a [u8], api: OpenAiApi, pace: &'a Pace<'a>) -> Result<Sent, ApiError> {
+    /// Reads and checks a body. The error names the first offending member. `thread_of` gives the thread of a request, by the
+    /// name in its body.
+    pub async fn parse<'a>(
+        body: &'a [u8],
+        api: OpenAiApi,
+        pace: &'a Pace<'a>,
+        thread_of: &ThreadOf<'_>,
+    ) -> Result<Sent, ApiError> {
         let body = Body { members: Members::divide(body, conversation(api), pace).await?, pace, api };
         pace.before(body.members.rest).await?;
         body.check()?;
@@ -225,6 +235,7 @@ impl Sent {
             let detail = format!("the name of a thread has 1 to {MAX_THREAD} bytes");
             return Err(ApiError::field("metadata.thread_id", detail));
         }
+        let thread = thread_of(thread)?;
         let background = api == OpenAiApi::Responses && body.flag("background")?;
         let form = match (body.flag("stream")?, background) {
             (true, _) => AnswerForm::Stream,
@@ -234,7 +245,7 @@ impl Sent {
         let usage = *at(&body.object("stream_options")?, "include_usage") == true;
         let mut how = OpenAi { api, form, usage, background, segment: 0, after: None };
         let ignored = body.ignored();
-        let (wants, instructions) = body.wants().await?;
+        let (wants, instructions) = body.wants(thread).await?;
         if let Wants::Answers { place, .. } = &wants {
             how.segment = place.segment.saturating_add(1);
         }
@@ -268,7 +279,7 @@ impl Body<'_> {
     }
 
     /// The wish at the end of the conversation, and the instructions beside it.
-    async fn wants(&self) -> Result<(Wants, Instructions), ApiError> {
+    async fn wants(&self, thread: Option<Uuid>) -> Result<(Wants, Instructions), ApiError> {
         let (name, list, only) = self.list().await?;
         let instructions = self.instructions(name, &list).await?;
         if let Some(only) = only {
@@ -278,7 +289,7 @@ impl Body<'_> {
                 instructions,
             ));
         }
-        let mut messages = Messages::new(name, list.back(), self.pace, instructions);
+        let mut messages = Messages::new(name, list.back(), self.pace, instructions, thread);
         let (mut answers, mut bytes, mut place) = (Vec::new(), 0, None::<Place>);
         let question = loop {
             let Some((at, piece, part)) = messages.next().await? else { break None };

@@ -130,7 +130,8 @@ fn outcomes(older: &str, newest: &str) -> [(Result<usize, String>, usize); 2] {
     let chars = |history: Vec<String>| history.iter().map(|text| text.chars().count()).sum();
     let body = format!(r#"{{"messages":[{older}{{"role":"user","content":"{newest}"}}]}}"#);
     let chat = paced(async |pace| {
-        let sent = openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, pace).await;
+        let sent =
+            openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, pace, &|_| Ok(None)).await;
         sent.map_err(field).map(|sent| match sent.wants {
             openai::Wants::Turn { history, .. } => chars(history),
             openai::Wants::Answers { .. } => panic!(),
@@ -188,7 +189,8 @@ fn work_that_takes_too_long_is_refused_wherever_it_is() {
         };
         let pace = Pace::new(&pause);
         let parsed =
-            at_once(openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, &pace)).unwrap();
+            at_once(openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, &pace, &|_| Ok(None)))
+                .unwrap();
         (parsed.map(drop), pauses.get())
     };
     let (parsed, all) = parse(usize::MAX);
@@ -230,8 +232,9 @@ fn the_answers_of_a_request_have_a_limit_of_bytes() {
             })
             .into();
         let body = json!({ "messages": messages }).to_string();
-        let parsed =
-            paced(async |pace| openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, pace).await);
+        let parsed = paced(async |pace| {
+            openai::Sent::parse(body.as_bytes(), OpenAiApi::ChatCompletions, pace, &|_| Ok(None)).await
+        });
         let openai::Wants::Answers { answers, .. } = parsed.0.unwrap().wants else { panic!() };
         answers.len()
     };

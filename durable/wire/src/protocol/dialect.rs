@@ -162,11 +162,14 @@ fn openai(told: &str) -> Option<OpenAi> {
 }
 
 impl Dialect {
+    /// The name of [`Dialect::OpenAi`].
+    pub const OPENAI: &'static str = "openai";
+
     /// Its name, also in the ids of threads.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Dialect::AiSdk => "ai-sdk",
-            Dialect::OpenAi(_) => "openai",
+            Dialect::OpenAi(_) => Dialect::OPENAI,
             Dialect::Mcp(_) => "mcp",
         }
     }

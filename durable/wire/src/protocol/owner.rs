@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::Dialect;
-
 /// The issuer of visitors, who have neither a key nor a token.
 pub const ANONYMOUS: &str = "anonymous";
 
@@ -58,8 +56,8 @@ impl Owner {
     }
 
     /// The thread that a client of a dialect calls by this name.
-    pub fn dialect_thread(&self, dialect: &Dialect, name: &str) -> Uuid {
-        self.derived(&["dialect thread", dialect.as_str(), name])
+    pub fn dialect_thread(&self, dialect: &str, name: &str) -> Uuid {
+        self.derived(&["dialect thread", dialect, name])
     }
 
     /// The turn of a client's message in a thread. The same message again gets the same turn.

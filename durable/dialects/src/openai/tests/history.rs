@@ -31,8 +31,13 @@ fn reference(id: Value) -> Value {
 
 /// The answer that a conversation refers to, the conversation before the message, and the message.
 fn read(api: OpenAiApi, input: &[Value]) -> (Option<Place>, Vec<String>, Content) {
+    read_in(api, input, json!({}))
+}
+
+/// The same of a request with this metadata.
+fn read_in(api: OpenAiApi, input: &[Value], metadata: Value) -> (Option<Place>, Vec<String>, Content) {
     let member = if api == CHAT { "messages" } else { "input" };
-    let sent = parsed(api, &json!({ member: input }));
+    let sent = parsed(api, &json!({ member: input, "metadata": metadata }));
     let Wants::Turn { request, after: None, referred, history } = sent.wants else {
         panic!("{:?}", sent.wants)
     };
@@ -57,6 +62,24 @@ fn a_reference_leads_to_its_answer() {
     let output = json!({ "type": "function_call_output", "call_id": item("call", 2), "output": "b" });
     let input = [said("One?"), call, output, reference(item("msg", 2)), said("Two?")];
     assert_eq!(read(RESPONSES, &input), (Some(place(2)), vec![], text("Two?")));
+}
+
+// Issue 44: a thread that is named does not have the answers of another one, so the conversation is read past them.
+#[test]
+fn a_reference_to_another_thread_loses_nothing() {
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text });
+    let input = [
+        said("user", "One?"),
+        said("assistant", "Yes."),
+        said("user", "And?"),
+        reference(item("msg", 2)),
+        said("user", "So?"),
+    ];
+    let of = |thread: &str| read_in(RESPONSES, &input, json!({ "thread_id": thread }));
+    let so = Content::Text("So?".to_owned());
+    assert_eq!(of("mine"), (Some(place(2)), vec![], so.clone()));
+    let history = ["One?", "Yes.", "And?"].map(str::to_owned).to_vec();
+    assert_eq!(of("another"), (None, history, so));
 }
 
 // Issue 44: pydantic-ai sends reasoning as text before the answer.

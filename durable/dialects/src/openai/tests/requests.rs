@@ -24,7 +24,8 @@ fn id(kind: &str, segment: u32, id: &str) -> String {
 }
 
 fn parse(api: OpenAiApi, body: &Value) -> Result<Sent, ApiError> {
-    at_once(Sent::parse(body.to_string().as_bytes(), api, &Pace::new(&no_pause))).unwrap()
+    let thread_of = |name: Option<String>| Ok(name.map(|name| if name == "mine" { THREAD } else { TURN }));
+    at_once(Sent::parse(body.to_string().as_bytes(), api, &Pace::new(&no_pause), &thread_of)).unwrap()
 }
 
 pub(super) fn parsed(api: OpenAiApi, body: &Value) -> Sent {
@@ -87,10 +88,7 @@ fn the_newest_message_of_the_user_is_a_turn() {
     });
     let sent = parsed(CHAT, &body);
     assert_eq!(sent.ignored, ["max_tokens", "temperature"]);
-    assert_eq!(
-        (sent.thread.as_deref(), sent.how.form, sent.how.usage),
-        (Some("mine"), AnswerForm::Stream, true)
-    );
+    assert_eq!((sent.thread, sent.how.form, sent.how.usage), (Some(THREAD), AnswerForm::Stream, true));
     let (request, after, history) = turn(sent);
     assert_eq!((request.content, request.model), (Content::Text("Hello".to_owned()), None));
     assert_eq!(request.if_running, Some(IfRunning::Supersede));
