@@ -36,8 +36,11 @@ const WITH_GUARDS: u32 = 5;
 /// one, which may refuse its tools; and of a turn with a limit of money, for which older code would reserve too little.
 const WITH_WIRE_OR_MONEY: u32 = 6;
 
+/// The same of a turn on a session with a verifier that has instructions of its own: older code would judge without them.
+const WITH_VERIFIER_INSTRUCTIONS: u32 = 7;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_WIRE_OR_MONEY;
+pub(crate) const NEWEST_READ: u32 = WITH_VERIFIER_INSTRUCTIONS;
 
 /// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
 pub const ESTIMATES: u32 = 1;
@@ -57,7 +60,13 @@ fn least_reader(spec: &TurnSpec) -> u32 {
     let mut chains = setting.chains().chain([chain]).chain(subtask_chain);
     let has_wire = chains.any(|chain| chain.iter().any(|offer| offer.choice.wire.is_some()));
     let limits_money = spec.estimates > 0 && spec.limits.turn_cost_microusd.is_some();
-    of_setting(setting).max(if has_wire || limits_money { WITH_WIRE_OR_MONEY } else { LEAST_READER })
+    let steps = setting.session.iter().flat_map(|session| &session.definition.steps);
+    let mut verifiers = steps.filter_map(|step| step.verifier.as_ref());
+    let judges_by_own = verifiers.any(|verifier| verifier.instructions.is_some());
+    let [wire_or_money, own_judgement] =
+        [(has_wire || limits_money, WITH_WIRE_OR_MONEY), (judges_by_own, WITH_VERIFIER_INSTRUCTIONS)]
+            .map(|(is_so, least)| if is_so { least } else { LEAST_READER });
+    of_setting(setting).max(wire_or_money).max(own_judgement)
 }
 
 fn of_setting(setting: &Setting) -> u32 {

@@ -73,6 +73,8 @@ fn a_verifier_reads_its_own_instructions() {
     assert_eq!(told.iter().filter(|(judges, _)| *judges).count(), 2);
     assert!(told.iter().all(|(judges, has_own)| judges == has_own), "{told:?}");
     assert!(has_own(rich()).iter().all(|(_, has_own)| !has_own));
+    // Code that does not know them would judge without them, so it ends such a turn.
+    assert_eq!([rich(), instructed()].map(|case| case.spec().least_reader), [4, 7]);
 }
 
 // W-090 W-093, issue 21: a kill at each commit advances no step twice, skips none, and repeats no call that has ended.
