@@ -20,6 +20,8 @@ pub use json::json;
 /// The units of work of a line, and of each byte of it.
 const LINE: usize = 128;
 const BYTE: usize = 8;
+/// The most text of the chunks, as a multiple of the document: a user's room counts the document's bytes.
+const MAX_GROWTH: usize = 2;
 /// The deepest indentation of a line within its chunk, in spaces.
 const MAX_INDENT: usize = 8;
 
@@ -71,7 +73,7 @@ impl Packer {
             self.close();
         }
         while self.chars + most > self.room {
-            self.cut(line.depth);
+            self.close_before(line.depth);
         }
         self.chars += most;
         self.lines.push((line, most));
@@ -96,7 +98,7 @@ impl Packer {
     }
 
     /// Ends the open chunk before a line. `next`: how many values are around the line after it.
-    fn cut(&mut self, next: usize) {
+    fn close_before(&mut self, next: usize) {
         let (mut end, mut least, mut before) = (self.lines.len(), next, self.chars);
         for (index, (line, most)) in self.lines.iter().enumerate().rev() {
             before -= most;
@@ -139,10 +141,12 @@ impl Packer {
         }
     }
 
-    /// The chunks; those of the plain text where they are too many.
+    /// The chunks; those of the plain text where they are too many, or repeat names until there is more to store than
+    /// [`MAX_GROWTH`] permits.
     async fn chunks(mut self, text: &str, pace: &Pace<'_>) -> Result<Vec<Chunk>, ApiError> {
         self.close();
-        match self.done.len() > MAX_SECTIONED {
+        let stored: usize = self.done.iter().map(|chunk| chunk.heading.len() + chunk.text.len()).sum();
+        match self.done.len() > MAX_SECTIONED || stored > text.len() * MAX_GROWTH + MAX_CHUNK_CHARS {
             true => chunks::chunks(text, false, pace).await,
             false => Ok(self.done),
         }

@@ -186,6 +186,23 @@ fn the_number_of_chunks_and_the_work_are_bounded() {
     }
 }
 
+// A user's room counts the bytes of documents, so what is stored for one is no multiple of them.
+#[test]
+fn names_that_are_repeated_too_often_leave_the_chunks() {
+    let names = "漢".repeat(500);
+    let of_rows = |row: &str| format!("{names}\n{}", format!("{row}\n").repeat(50));
+    let numbers = format!("[{}1]", "1,".repeat(5_000));
+    for (text, chunks) in [
+        (of_rows(&"x".repeat(501)), of_csv(&of_rows(&"x".repeat(501)))),
+        (numbers.clone(), of_json(&numbers)),
+    ] {
+        let stored: usize = chunks.iter().map(|chunk| chunk.heading.len() + chunk.text.len()).sum();
+        assert!(stored <= text.len() * 2 + MAX_CHUNK_CHARS, "{stored} of {}", text.len());
+        let words: usize = chunks.iter().map(|chunk| chunk.text.matches(['x', '1']).count()).sum();
+        assert!(words >= text.matches(['x', '1']).count(), "nothing is lost: pieces of a text overlap");
+    }
+}
+
 fn values() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
