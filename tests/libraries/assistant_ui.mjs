@@ -1,13 +1,13 @@
 // assistant-ui's runtime for the AI SDK (`@assistant-ui/react-ai-sdk`) in a page.
 
-import { show } from "./page.mjs";
+import { playOnPage } from "./page.mjs";
 import {
   AssistantRuntimeProvider, AuiConfig, Tools, useAssistantInstructions, useAui, useAuiState,
 } from "@assistant-ui/react";
 import { AssistantChatTransport, useChatRuntime } from "@assistant-ui/react-ai-sdk";
 import { lastAssistantMessageIsCompleteWithToolCalls } from "ai";
 import { createElement, useEffect, useState } from "react";
-import { DESCRIPTION, TOO_LONG, book, instructions, key, play, release, said, service, taken, trip } from "./common.mjs";
+import { DESCRIPTION, book, instructions, key, service, trip } from "./common.mjs";
 
 const toolkit = {
   book_trip: { type: "frontend", description: DESCRIPTION, parameters: trip, execute: async (args) => book(args) },
@@ -42,31 +42,9 @@ const ask = async (until, content) => {
     return answer && answer.id !== before && ["complete", "incomplete"].includes(answer.status.type);
   });
 };
-const refusal = (given) => show(app(given), async (until) => {
-  const { status } = newest(await ask(until, "Hello"));
-  if (status.reason !== "error") return "not refused";
-  const { code, message } = status.error;
-  return { error: code, status: null, message };
-});
+const described = (shown) => {
+  const { status } = newest(shown);
+  return status.reason === "error" ? { error: status.error.code, status: null, message: status.error.message } : null;
+};
 
-let both;
-/** Two turns of one chat. */
-const conversation = () => both ??= show(app(), async (until) => {
-  const booked = text(await ask(until, said.tool));
-  return { tool: { text: booked, calls: taken() }, second: text(await ask(until, said.second)) };
-});
-
-await play({
-  plain: () => show(app(), async (until) => text(await ask(until, said.plain))),
-  streamed: () => show(app(), async (until) => {
-    const answered = ask(until, said.streamed);
-    await until((shown) => text(shown) === "One ");
-    await release();
-    return text(await answered);
-  }),
-  tool: async () => (await conversation()).tool,
-  second: async () => (await conversation()).second,
-  streamedCalls: () => show(app(), async (until) => ({ text: text(await ask(until, said.streamedCalls)), calls: taken() })),
-  unauthorized: () => refusal({ bearer: "espk_wrong" }),
-  tooLong: () => refusal({ system: TOO_LONG }),
-});
+await playOnPage({ app, ask, text, described });
