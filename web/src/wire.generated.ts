@@ -1527,7 +1527,7 @@ export type WorkflowVerifier = {
  */
 model?: string, threshold: Threshold, 
 /**
- * What else it must look at.
+ * The author's own rules for the judgement. They stand in its prompt, below ours.
  */
 instructions?: string, };
 

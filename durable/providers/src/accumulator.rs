@@ -71,7 +71,7 @@ pub struct Accumulator {
     /// The first number of the made-up ids of calls.
     first_call: usize,
     normaliser: Normaliser,
-    /// What the reply keeps, in bytes.
+    /// The bytes that the reply keeps.
     bytes: usize,
     text: String,
     is_refused: bool,
@@ -149,7 +149,7 @@ impl Accumulator {
         self.bytes += bytes;
     }
 
-    /// What the reply has so far, in bytes.
+    /// The bytes that the reply keeps so far.
     pub fn bytes(&self) -> usize {
         self.bytes
     }

@@ -50,7 +50,7 @@ object!(AiCall, known: {
 
 impl AiChunk<'_> {
     /// Adds the chunk to the reply. A chunk in both formats repeats everything, so only OpenAI's counts.
-    pub fn told(self, own: &mut Reply, reply: &mut Accumulator) -> Result<(), ModelError> {
+    pub fn add_to(self, own: &mut Reply, reply: &mut Accumulator) -> Result<(), ModelError> {
         let AiChunk { choices, usage, error, errors, response, tool_calls, finish_reason } = self;
         let is_openais = choices.0.is_some();
         errors.0.into_iter().try_for_each(|error| reply.check_error(Some(error)))?;

@@ -23,7 +23,7 @@ impl Reading for AiReply {
         _: SseEvent<'_>,
         reply: &mut Accumulator,
     ) -> Result<Stream, ModelError> {
-        chunk.told(&mut self.0, reply).map(|()| Stream::GoesOn)
+        chunk.add_to(&mut self.0, reply).map(|()| Stream::GoesOn)
     }
 
     fn complete(self, reply: &Accumulator) -> Result<Completed, ModelError> {

@@ -147,7 +147,7 @@ pub struct WorkflowVerifier {
     #[cfg_attr(feature = "openapi", schemars(extend("enum" = ["primary", "secondary", "subagent", "speed", "balanced", "quality"])))]
     pub model: Option<String>,
     pub threshold: Threshold,
-    /// What else it must look at.
+    /// The author's own rules for the judgement. They stand in its prompt, below ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_VERIFIER_CHARS), regex(pattern = r"\S")))]
     pub instructions: Option<String>,

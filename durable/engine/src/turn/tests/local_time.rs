@@ -53,7 +53,7 @@ pub(crate) fn golden() -> Case {
     case
 }
 
-fn said(messages: &[Rc<Message>]) -> Vec<String> {
+fn user_texts(messages: &[Rc<Message>]) -> Vec<String> {
     let of_user = |message: &Rc<Message>| match &**message {
         Message::User { content } => Some(content.text().into_owned()),
         _ => None,
@@ -75,7 +75,7 @@ fn the_time_stands_before_the_message_and_in_no_prompt() {
     case.retrieved = Some("<found/>".to_owned());
     let case = case.run();
     let requests = case.model.requests.borrow();
-    let shown: Vec<Vec<String>> = requests.iter().map(|request| said(&request.messages)).collect();
+    let shown: Vec<Vec<String>> = requests.iter().map(|request| user_texts(&request.messages)).collect();
     let (root, child) = (["<found/>", TOLD, "go"].map(str::to_owned), [TOLD, "child"].map(str::to_owned));
     assert_eq!(shown, [root.to_vec(), root.to_vec(), child.to_vec(), child.to_vec(), root.to_vec()]);
     assert!(requests.iter().all(|request| !request.system.contains("2026")), "a prompt stays cacheable");
@@ -95,7 +95,7 @@ fn a_later_turn_sends_the_time_again() {
     let later = later.run();
     let (earlier, later) = (earlier.model.requests.borrow(), later.model.requests.borrow());
     assert!(later[0].messages.starts_with(&earlier.last().unwrap().messages));
-    assert_eq!(said(&later[0].messages), [TOLD, "go", "go"]);
+    assert_eq!(user_texts(&later[0].messages), [TOLD, "go", "go"]);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_turn_without_a_zone_has_no_time() {
     for zone in [None, Some("Nowhere/Town")] {
         let case = case(zone).run();
         let requests = case.model.requests.borrow();
-        assert_eq!(said(&requests[0].messages), ["go"], "{zone:?}");
+        assert_eq!(user_texts(&requests[0].messages), ["go"], "{zone:?}");
         assert_eq!(results(&requests), ["none"; 3]);
     }
 }
@@ -120,7 +120,7 @@ fn a_turn_that_goes_on_says_the_same_time() {
         lost.resume(None);
         lost.check();
         let requests = lost.model.requests.borrow();
-        let all = requests.iter().all(|request| said(&request.messages)[0] == TOLD);
+        let all = requests.iter().all(|request| user_texts(&request.messages)[0] == TOLD);
         assert!(all && !requests.is_empty(), "after commit {commits}");
         assert_eq!(lost.end().history, whole.end().history, "after commit {commits}");
     }

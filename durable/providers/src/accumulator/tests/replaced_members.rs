@@ -84,7 +84,7 @@ struct Place<'a> {
 }
 
 impl Event {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let (head, data) = text.split_once("data: {").map_or((text, None), |(head, rest)| {
             (head, serde_json::from_str(&format!("{{{}", rest.trim_end())).ok())
         });
@@ -175,10 +175,10 @@ fn words_of(events: &[ModelEvent]) -> Words {
 }
 
 impl Recording {
-    fn of(name: &str, stream: &str, fresh: testing::Fresh<'_>) -> Self {
+    fn new(name: &str, stream: &str, fresh: testing::Fresh<'_>) -> Self {
         let stream = stream.replace("\r\n", "\n");
         let mut events: Vec<Event> = Vec::new();
-        for event in stream.split("\n\n").filter(|event| !event.trim().is_empty()).map(Event::of) {
+        for event in stream.split("\n\n").filter(|event| !event.trim().is_empty()).map(Event::parse) {
             let shape = event.shape();
             let run = events.iter().rev().take_while(|before| before.shape() == shape).count();
             if run < MAX_RUN {
@@ -214,11 +214,11 @@ impl Table {
             .own
             .iter()
             .enumerate()
-            .map(|(at, stream)| Recording::of(&format!("own {at}"), stream, &fresh));
+            .map(|(at, stream)| Recording::new(&format!("own {at}"), stream, &fresh));
         let theirs = recorded(self.recorded).into_iter().map(|recorded| {
             let whole = decode(&fresh, [&recorded.stream[..]]).1;
             let stream = String::from_utf8(recorded.stream).unwrap();
-            let recording = Recording::of(&recorded.name, &stream, &fresh);
+            let recording = Recording::new(&recorded.name, &stream, &fresh);
             assert_eq!(recording.outcome.1.is_ok(), whole.is_ok(), "{} as it was recorded", recorded.name);
             recording
         });

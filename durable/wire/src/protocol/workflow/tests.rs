@@ -99,7 +99,7 @@ fn a_verifier_has_instructions_and_no_unknown_member() {
         of(json!({ "temperature": 1 })).unwrap_err().1.as_deref(),
         Some("steps[0].verifier.temperature")
     );
-    // What is stored is read leniently.
+    // Stored definitions are read leniently.
     let stored = one(json!({ "verifier": { "threshold": "low", "temperature": 1 } }));
     assert!(serde_json::from_value::<WorkflowDefinition>(stored).is_ok());
 }

@@ -151,7 +151,7 @@ data: [DONE]
 
 const URL: &str = "https://api.example";
 
-/// What carries words in the chunks of Chat Completions.
+/// The members that carry words in the chunks of Chat Completions.
 const OF_CHAT: &[&str] =
     &["content", "reasoning", "reasoning_content", "refusal", "text", "thinking", "name", "arguments"];
 
