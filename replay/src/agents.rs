@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use engine::journal::{Agent, AgentChange, Entry, Fact, Round};
-use engine::ports::{Agents, LogError, ToolError};
+use engine::journal::{Agent, AgentChange, Entry, Fact};
+use engine::ports::{Agents, LogError, Recalled, ToolError};
 
 use crate::script::Script;
 
@@ -11,11 +11,12 @@ use crate::script::Script;
 pub struct Kept(pub Rc<Script>);
 
 impl Agents for Kept {
-    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError> {
+    fn recall(&self, agent_id: &str) -> Result<Recalled, LogError> {
         let name = self.0.kept_name(agent_id);
         let recalled = self.0.agent_changes().find_map(|(_, change)| match change {
-            AgentChange::Recalled { name: other, rounds, cut } if Some(other) == name.as_ref() => {
-                Some((rounds.clone(), *cut))
+            AgentChange::Recalled { name: other, rounds, cut, life } if Some(other) == name.as_ref() => {
+                let life = life.as_deref().cloned().unwrap_or_default();
+                Some(Recalled { rounds: rounds.clone(), cut: *cut, life })
             }
             _ => None,
         });

@@ -13,6 +13,7 @@ use engine::ports::{
 };
 use engine::profiles::Chain;
 use engine::toolbelt::ToolSpec;
+use engine::versions::Versions;
 use wire::model::{Message, ModelError, ModelEvent, ModelRequest};
 use wire::protocol::{Event, Seq};
 
@@ -108,6 +109,20 @@ struct Recorded(Rc<Script>, Rc<Written>);
 impl Tools for Recorded {
     fn all(&self) -> &[Rc<dyn Tool>] {
         &[]
+    }
+
+    fn changed_files(
+        &self,
+        context: &ToolContext,
+        _: Rc<Versions>,
+    ) -> Option<LocalBoxFuture<'static, Result<Versions, ToolError>>> {
+        let (script, step) = (Rc::clone(&self.0), Rc::clone(&context.operation_id));
+        let compared = async move {
+            let Some((key, changed, failure)) = script.compared(&step) else { return Ok(Versions::new()) };
+            script.gate(&key).await;
+            failure.map_or(Ok(changed), |why| Err(ToolError(why)))
+        };
+        Some(compared.boxed_local())
     }
 
     fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {

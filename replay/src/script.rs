@@ -11,6 +11,7 @@ use futures::future::poll_fn;
 
 use engine::journal::{Asking, Entry, Fact, ModelOutcome, ToolEnd};
 use engine::profiles::Limits;
+use engine::versions::Versions;
 use wire::model::ModelError;
 use wire::protocol::{Awaited, Content};
 
@@ -118,6 +119,15 @@ impl Script {
     pub fn result(&self, operation_id: &str) -> Option<(String, ToolEnd)> {
         let call = operation_id.splitn(3, '_').nth(2)?;
         self.tools.get(call).filter(|(key, _)| !self.cut_off.contains(key)).cloned()
+    }
+
+    /// The files that had changed before a step, or why they could not be compared, with the key of the entry.
+    pub fn compared(&self, step_id: &str) -> Option<(String, Versions, Option<String>)> {
+        let step = step_id.splitn(3, '_').nth(2)?;
+        self.entries.iter().filter(|entry| entry.at == step).find_map(|entry| match &entry.fact {
+            Fact::FilesCompared { changed, failure } => Some((entry.key(), changed.clone(), failure.clone())),
+            _ => None,
+        })
     }
 
     /// The next form of a tool call that has written these entries, with the key of its entry.

@@ -470,7 +470,15 @@ options?: Record<string, unknown> | undefined, instructions?: string | null,
 /**
  * The keys of the turn's memory that the model of a hook with instructions reads.
  */
-reads?: Array<string>, of: HookReach, };
+reads?: Array<string>, of: HookReach, 
+/**
+ * When a hook of a thread was put (milliseconds since 1970): a hook that is put again has a life of its own.
+ */
+put_at?: number | null, 
+/**
+ * In a list: the hook has quit, and watches the main agent of this conversation no more. No definition has this member.
+ */
+has_quit?: boolean, };
 
 /**
  * The body of `PUT /api/threads/{id}/hooks/{name}`: a built-in hook, or the instructions by which a model judges.
@@ -512,7 +520,11 @@ hooks: Array<Hook>,
 /**
  * The operator's, which are asked first and which nobody removes; without their instructions and options.
  */
-operators: Array<Hook>, };
+operators: Array<Hook>, 
+/**
+ * Those that the main agent of this conversation has made itself.
+ */
+own: Array<Hook>, };
 
 /**
  * The start or the end of a call.
@@ -1367,7 +1379,11 @@ hooks: Array<Hook>,
 /**
  * The hooks of the operator, without their words.
  */
-operators: Array<Hook>, };
+operators: Array<Hook>, 
+/**
+ * The hooks that it has made itself in this conversation.
+ */
+own_hooks: Array<Hook>, };
 
 /**
  * One question to an agent with everything up to its answer.

@@ -3,12 +3,12 @@
 
 use std::rc::Rc;
 
-use crate::journal::{Answer, Asking, Commit, Round};
+use crate::journal::{AgentLife, Answer, Asking, Commit, Round};
 use crate::profiles::Chain;
 use crate::toolbelt::ToolSpec;
 
 pub use crate::toolbelt::ToolError;
-use crate::versions::Seen;
+use crate::versions::{Seen, Versions};
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use futures::stream::LocalBoxStream;
@@ -27,9 +27,19 @@ pub struct Ports {
 
 /// The thread's agents, as earlier turns on the turn's path left them.
 pub trait Agents {
-    /// The newest rounds of an agent, oldest first: at most [`crate::journal::MAX_TRANSCRIPT_BYTES`], but at least one where there is any.
-    /// The flag says that older ones are left out. Rows are append-only, so each run of a turn reads the same.
-    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError>;
+    /// An agent's transcript and its life. Rows are append-only, so each run of a turn reads the same.
+    fn recall(&self, agent_id: &str) -> Result<Recalled, LogError>;
+}
+
+/// The memory of an agent, as earlier turns left it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recalled {
+    /// The newest rounds, oldest first: at most [`crate::journal::MAX_TRANSCRIPT_BYTES`], but at least one where there is any.
+    pub rounds: Vec<Round>,
+    /// Whether older ones are left out.
+    pub cut: bool,
+    /// Without the files that only rounds beyond `rounds` show.
+    pub life: AgentLife,
 }
 
 /// Calls models.
@@ -67,6 +77,26 @@ pub enum Heard {
 pub trait Tools {
     /// All tools, in the order of the offer.
     fn all(&self) -> &[Rc<dyn Tool>];
+    /// The files among those that a level knows that have changed, with their present versions; none where no tool knows
+    /// versions of files. The context names the level's next step.
+    fn changed_files(
+        &self,
+        context: &ToolContext,
+        known: Rc<Versions>,
+    ) -> Option<LocalBoxFuture<'static, Result<Versions, ToolError>>> {
+        let present = self.all().iter().find_map(|tool| tool.present_versions(context))?;
+        let changed = present.map(move |present| {
+            let present = present?;
+            // A file that is missing now has no version, like one that was missing when a call looked.
+            let now = |path: &String| present.get(path).cloned().flatten();
+            let known = known.iter().map(|(path, known)| (path, known, now(path)));
+            Ok(known
+                .filter(|(_, known, now)| *known != now)
+                .map(|(path, _, now)| (path.clone(), now))
+                .collect())
+        });
+        Some(changed.boxed_local())
+    }
     /// The tool that carries out the calls of a frozen declaration.
     fn find(&self, spec: &ToolSpec) -> Option<Rc<dyn Tool>> {
         self.all().iter().find(|tool| tool.spec().name == spec.name).map(Rc::clone)
@@ -94,6 +124,14 @@ pub trait Tool {
     /// that declare what they read ([`Reads`](crate::toolbelt::Reads)).
     fn content(&self, _result: &str) -> Result<String, ToolError> {
         Err(ToolError("the result of this tool has no content of its own".to_owned()))
+    }
+    /// The versions of all files that this tool and those of its kind work on, as they are now; none for a tool that does not
+    /// know them. A path that is missing has no file.
+    fn present_versions(
+        &self,
+        _context: &ToolContext,
+    ) -> Option<LocalBoxFuture<'static, Result<Versions, ToolError>>> {
+        None
     }
     /// Validates the arguments and runs. The model reads an error, so its text says how to correct the call.
     fn run(

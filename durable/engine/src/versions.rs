@@ -1,9 +1,9 @@
 //! The version of each file that a level's calls saw last. A tool refuses a write to a version that its own
 //! level has not seen.
 //!
-//! Each level keeps a record of its own, which starts empty and ends with the level: a file that a subtask
-//! read counts as unread for its parent. Each call's outcome carries the versions that the call saw, so a
-//! replay rebuilds the record.
+//! Each level keeps a record of its own: a file that a subtask read counts as unread for its parent. That of a subtask
+//! starts empty and ends with it; that of an agent goes on from one answer to the next. Each call's outcome carries the
+//! versions that the call saw, so a replay rebuilds the record.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

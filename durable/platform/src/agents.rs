@@ -1,5 +1,6 @@
 //! The agents of a thread: the port through which a turn reads them, and the commands of the Worker.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use worker::Response;
@@ -13,7 +14,7 @@ use engine::journal::{
     Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
     MAX_TRANSCRIPT_BYTES, People, Round, TurnSpec, fault_of_name,
 };
-use engine::ports::{Agents, LogError};
+use engine::ports::{Agents, LogError, Recalled};
 use wire::model::Message;
 use wire::protocol::{
     AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest,
@@ -51,10 +52,13 @@ impl KeptAgents {
 }
 
 impl Agents for KeptAgents {
-    fn transcript(&self, agent_id: &str) -> Result<(Vec<Round>, bool), LogError> {
+    fn recall(&self, agent_id: &str) -> Result<Recalled, LogError> {
+        let refused = |StoreError(error)| LogError::Storage(error);
         let read = self.store.agent_rounds(&self.path, agent_id, i64::MAX, MAX_TRANSCRIPT_BYTES);
-        let (rounds, cut) = read.map_err(|StoreError(error)| LogError::Storage(error))?;
-        Ok((rounds.into_iter().map(|round| round.messages).collect(), cut))
+        let (rounds, cut) = read.map_err(refused)?;
+        let life = self.store.life(&self.path, agent_id).map_err(refused)?;
+        let life = life.within(|turn_id| rounds.iter().any(|round| round.turn_id == turn_id));
+        Ok(Recalled { rounds: rounds.into_iter().map(|round| round.messages).collect(), cut, life })
     }
 }
 
@@ -76,7 +80,9 @@ impl Thread {
         if let Some(name) = root.as_ref().filter(|name| !kept.iter().any(|agent| agent.name == **name)) {
             return Err(unknown(name));
         }
-        Ok(Some(AgentSetting { root, kept }))
+        let with_lives = if is_new { BTreeSet::new() } else { self.store.agents_with_lives(path)? };
+        let has_lives = kept.iter().any(|agent| agent.name != MAIN && with_lives.contains(&agent.id));
+        Ok(Some(AgentSetting { root, kept, has_lives }))
     }
 
     /// `main`, and the agents on the thread's path.
@@ -112,8 +118,8 @@ impl Thread {
             Some(open) => open,
             None => (compose::plain_prompt(self)?, None),
         };
-        let HookList { hooks, operators } = self.hook_list()?;
-        Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators })
+        let HookList { hooks, operators, own } = self.hook_list()?;
+        Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators, own_hooks: own })
     }
 
     /// The agent of this name on the thread's path.
@@ -228,7 +234,7 @@ impl Thread {
 
     /// The turn with which the thread's path ends, and that path. Refused while a turn has no end, because its agents are
     /// not in rows yet.
-    fn end_of_path(self: &Rc<Self>, owner: &Owner) -> Result<(String, Path), ApiError> {
+    pub fn end_of_path(self: &Rc<Self>, owner: &Owner) -> Result<(String, Path), ApiError> {
         self.found(owner)?;
         if let Some(open) = self.store.open_turn()? {
             let detail = format!("the turn {} is running", open.turn_id);

@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use worker::Response;
 
+use engine::journal::MAIN;
 use wire::protocol::{ApiError, Hook, HookList, Owner};
 
 use super::compose::misconfigured;
@@ -21,21 +22,28 @@ impl Thread {
     /// The hooks of the thread, and those of the operator without their words.
     pub fn hook_list(&self) -> Result<HookList, ApiError> {
         let operators = self.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
-        let shown = |hook: &Hook| Hook { instructions: None, options: Default::default(), ..hook.clone() };
-        let operators = operators.all.iter().map(shown).collect();
-        Ok(HookList { hooks: self.store.rules()?.hooks, operators })
+        let life = self.store.life(&self.store.path()?, MAIN)?;
+        let with_end = |hook: Hook| Hook { has_quit: life.has_quit(&hook), ..hook };
+        let shown = |hook: Hook| Hook { instructions: None, options: Default::default(), ..hook };
+        let operators = operators.all.iter().cloned().map(with_end).map(shown).collect();
+        let hooks = self.store.rules()?.hooks.into_iter().map(with_end).collect();
+        let own = life.hooks.iter().cloned().map(with_end).collect();
+        Ok(HookList { hooks, operators, own })
     }
 
-    /// Puts a hook in place of the one with its name, or behind all. It holds from the next turn on.
+    /// Puts a hook in place of the one with its name, or behind all. It holds from the next turn on, with a life of its own:
+    /// a hook that had quit is asked again.
     pub fn put_hook(self: &Rc<Self>, owner: &Owner, hook: Hook) -> Result<Response, ApiError> {
         self.found(owner)?;
         let mut hooks = self.store.rules()?.hooks;
+        let hook = Hook { put_at: Some(self.clock.now_ms()), ..hook };
         engine::hooks::put(&mut hooks, hook.clone())?;
         self.store.transaction(|| self.store.set_hooks(&hooks))?;
         json_response(&hook)
     }
 
-    /// Deletes a hook from the next turn on. Repeating it changes nothing.
+    /// Deletes a hook of the thread from the next turn on, or one of this name that `main` has made itself. Repeating it
+    /// changes nothing.
     pub fn delete_hook(self: &Rc<Self>, owner: &Owner, name: &str) -> Result<Response, ApiError> {
         self.found(owner)?;
         let mut hooks = self.store.rules()?.hooks;
@@ -43,6 +51,15 @@ impl Thread {
         hooks.retain(|hook| hook.name != name);
         if hooks.len() < before {
             self.store.transaction(|| self.store.set_hooks(&hooks))?;
+            return no_content();
+        }
+        let is_it = |hook: &Hook| hook.name == name;
+        if self.store.life(&self.store.path()?, MAIN)?.hooks.iter().any(is_it) {
+            // A turn that has no end yet would write the hook again.
+            let (turn_id, path) = self.end_of_path(owner)?;
+            let mut life = self.store.life(&path, MAIN)?;
+            life.hooks.retain(|hook| !is_it(hook));
+            self.store.transaction(|| self.store.keep_lives(&turn_id, &[(MAIN.to_owned(), life)]))?;
         }
         no_content()
     }

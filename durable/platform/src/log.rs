@@ -221,6 +221,7 @@ impl TurnLog {
         };
         self.store.keep_plans(&about.turn_id, &end.plans)?;
         self.store.keep_agents(&about.turn_id, &end.agents)?;
+        self.store.keep_lives(&about.turn_id, &end.lives)?;
         if let Some(summary) = &end.summary {
             self.store.keep_summary(summary, now)?;
         }

@@ -89,6 +89,7 @@ mod tests {
         };
         TurnEnd {
             agents: Vec::new(),
+            lives: Vec::new(),
             session: None,
             message,
             history: Vec::new(),

@@ -384,6 +384,7 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
         plans,
         summary: None,
         agents: Vec::new(),
+        lives: Vec::new(),
         session: None,
         used: None,
     };

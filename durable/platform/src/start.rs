@@ -11,7 +11,7 @@ use crate::storage::keys::Keys;
 use crate::storage::outgoing::Outgoing;
 use crate::storage::thread::{Rules, ThreadMeta};
 use crate::storage::turn::{TurnRow, TurnStatus};
-use engine::journal::History;
+use engine::journal::{AgentLife, History, MAIN};
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
@@ -163,7 +163,11 @@ impl Thread {
         before: &Before<'a>,
     ) -> Result<compose::Frame<'a>, ApiError> {
         let request = ask.request;
-        let Rules { approved, hooks } = if opening.is_new { Rules::default() } else { self.store.rules()? };
+        let rules = if opening.is_new { Rules::default() } else { self.store.rules()? };
+        let life = match rules.has_lives {
+            true => self.store.life(&opening.standing.path, MAIN)?,
+            false => AgentLife::default(),
+        };
         Ok(compose::Frame {
             owner: ask.owner,
             retrieved: before.retrieved,
@@ -185,8 +189,9 @@ impl Thread {
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
             is_foreign: ask.dialect.is_some(),
             takes_forms: ask.dialect.as_ref().is_none_or(Dialect::takes_forms),
-            approved,
-            hooks,
+            approved: rules.approved,
+            hooks: rules.hooks,
+            life,
             mcp: before.offered,
             history_until: opening.history_until,
             grant: before.grant,

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
-use engine::journal::{Commit, History, Round, Setting, TurnSpec};
+use engine::journal::{Commit, History, Setting, TurnSpec};
 use engine::offer::{InContext, offered};
-use engine::ports::{Agents, Clock, Heard, Log, LogError, Model, Ports, Tool, Tools};
+use engine::ports::{Agents, Clock, Heard, Log, LogError, Model, Ports, Recalled, Tool, Tools};
 use engine::profiles::{Chain, ContextProfile, Limits, PricedModel};
 use engine::toolbelt::ToolPolicy;
 use engine::turn::{Ran, Turn};
@@ -113,8 +113,8 @@ impl Model for Talker {
 struct NoAgents;
 
 impl Agents for NoAgents {
-    fn transcript(&self, _: &str) -> Result<(Vec<Round>, bool), LogError> {
-        Ok((Vec::new(), false))
+    fn recall(&self, _: &str) -> Result<Recalled, LogError> {
+        Ok(Recalled::default())
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::code;
-use crate::journal::{Agent, AgentChange, LevelSpec, Round, ToolEnd, Work, fault_of_name};
+use crate::journal::{Agent, AgentChange, AgentLife, LevelSpec, Round, ToolEnd, Work, fault_of_name};
 use crate::memory::Overlay;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
@@ -94,6 +94,8 @@ pub(super) struct Answer {
     pub(super) messages: Round,
     /// The memory writes of its level.
     pub(super) overlay: Overlay,
+    /// The life of the agent, where the answer changed it.
+    pub(super) life: Option<AgentLife>,
 }
 
 async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
@@ -104,11 +106,12 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         Some(name) => Ok(code::answer(call, &agent, name).await?),
         None => answer(call, &agent).await?,
     };
-    let Answer { text, messages, overlay } = match answer {
+    let Answer { text, messages, overlay, life } = match answer {
         Ok(answer) => answer,
         Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
-    let mut agents = vec![AgentChange::Spoke { name: agent.name.clone(), messages }];
+    let mut agents =
+        vec![AgentChange::Spoke { name: agent.name.clone(), messages, life: life.map(Box::new) }];
     if !heard_by.is_empty() {
         agents.push(AgentChange::Heard { names: heard_by, text: marked(&agent.name, &text) });
     }
@@ -121,8 +124,11 @@ async fn answer(
     agent: &Agent,
 ) -> Result<Result<Answer, ToolError>, Halt> {
     turn.recall(&agent.name, LevelPath::child(key).as_str())?;
-    let history = turn.record.borrow().agents.transcript(&agent.name);
-    let opened = turn.open_agent(parent, key, history, || opening(turn, parent, agent));
+    let memory = {
+        let agents = &turn.record.borrow().agents;
+        (agents.transcript(&agent.name), agents.life(&agent.name))
+    };
+    let opened = turn.open_agent(parent, key, memory, || opening(turn, parent, agent));
     let mut level = match opened {
         Ok(level) => level,
         Err(refusal) => return Ok(Err(refusal)),
@@ -130,7 +136,8 @@ async fn answer(
     let end = drive(turn, &mut level).await?;
     let text = truncated(in_words(end), turn.spec.limits.tool_result_bytes);
     let messages = answered(level.own_messages(), &text);
-    Ok(Ok(Answer { text, messages, overlay: level.into_written() }))
+    let life = turn.life_after(&level);
+    Ok(Ok(Answer { text, messages, life, overlay: level.into_written() }))
 }
 
 /// The answer of an agent, as everybody else hears it.

@@ -70,7 +70,18 @@ pub fn define(name: &str, new: NewHook) -> Result<Hook, ApiError> {
     check_calls(on, &calls)?;
     check_reads(&reads)?;
     let of = of.unwrap_or_default();
-    Ok(Hook { name: name.to_owned(), on, calls, builtin: builtin_name, options, instructions, reads, of })
+    Ok(Hook {
+        name: name.to_owned(),
+        on,
+        calls,
+        builtin: builtin_name,
+        options,
+        instructions,
+        reads,
+        of,
+        put_at: None,
+        has_quit: false,
+    })
 }
 
 impl Builtin {

@@ -1,9 +1,9 @@
-//! `file_changed`: tells the model of files that another level of the turn has changed since this one read them.
+//! `file_changed`: tells the model of files that have changed since this level or its agent read them, whoever changed them.
 
 use super::{Builtin, Choice, Kind, kept, state, text};
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use crate::versions::Versions;
-use wire::protocol::{HookDecision, HookPoint};
+use wire::protocol::{Hook, HookDecision, HookPoint};
 
 /// Looks at the files below the path `under`; at all of them where it has none.
 pub(super) const HOOK: Builtin = Builtin {
@@ -17,29 +17,40 @@ pub(super) const HOOK: Builtin = Builtin {
 /// The most files that one comment names.
 const MOST_NAMED: usize = 20;
 
-/// The state has the versions that the model was told of.
+/// The state has the versions of changed files that the model was told of.
 struct FileChanged;
 
 impl Rule for FileChanged {
     fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
-        let told: Versions = state(asked)?;
+        let Some(changed) = asked.changed else { return Ok(Said::default()) };
+        let changed = changed.as_ref().map_err(|why| format!("the files could not be compared: {why}"))?;
+        let before: Versions = state(asked)?;
         let under = text(asked.hook, "under").unwrap_or_default();
-        let record = asked.turn.record.borrow();
-        let changed = asked.level.known_files().iter().filter(|(path, known)| {
-            let newest = record.hooks.files.get(*path);
-            path.starts_with(under)
-                && newest.is_some_and(|newest| newest != *known && told.get(*path) != Some(newest))
-        });
-        let changed: Vec<&str> = changed.map(|(path, _)| path.as_str()).take(MOST_NAMED).collect();
-        if changed.is_empty() {
+        let changed = || changed.iter().filter(|(path, _)| path.starts_with(under));
+        let news: Vec<&str> = changed()
+            .filter(|(path, now)| before.get(*path) != Some(*now))
+            .map(|(path, _)| path.as_str())
+            .take(MOST_NAMED)
+            .collect();
+        if news.is_empty() {
             return Ok(Said::default());
         }
-        let newest = |path: &&str| Some(((*path).to_owned(), record.hooks.files.get(*path)?.clone()));
-        let told: Versions = told.into_iter().chain(changed.iter().filter_map(newest)).collect();
         let text = format!(
             "These files have changed since you saw them: {}. Read them again before you build on them.",
-            changed.join(", ")
+            news.join(", ")
         );
+        let is_told = |path: &str| before.contains_key(path) || news.contains(&path);
+        let told = changed().filter(|(path, _)| is_told(path)).map(|(path, now)| (path.clone(), now.clone()));
+        let told: Versions = told.collect();
         Ok(Said { state: kept(&told), ..Said::new(HookDecision::Comment, text) })
+    }
+
+    /// Before the first model call as well: a person may have changed a file since the last answer.
+    fn is_asked_on(&self, _: &Hook, point: HookPoint) -> bool {
+        matches!(point, HookPoint::Input | HookPoint::Result)
+    }
+
+    fn compares_files(&self) -> bool {
+        true
     }
 }

@@ -1,4 +1,5 @@
-//! `spawn_limit` and `discuss_limit`: a level makes at most so many calls of a kind. Beyond that they are blocked.
+//! `spawn_limit` and `discuss_limit`: an agent makes at most so many calls of a kind in its life, and a subtask in its own.
+//! Beyond that they are blocked.
 
 use super::{Builtin, Choice, DISCUSS, Kind, TASK, count, kept, state};
 use crate::calls::subtask;

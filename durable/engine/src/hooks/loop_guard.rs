@@ -45,4 +45,9 @@ impl Rule for LoopGuard {
         };
         Ok(Said { state: kept(&Last { call: same, times }), ..said })
     }
+
+    /// A call that an earlier turn made is no loop of this one.
+    fn lasts(&self) -> bool {
+        false
+    }
 }

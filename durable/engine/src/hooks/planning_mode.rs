@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Builtin, Choice, Kind, text};
 use crate::toolbelt::PermissionClass;
+use crate::turn::Level;
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
 use wire::protocol::{Hook, HookDecision, HookPoint};
 
@@ -30,7 +31,7 @@ impl Rule for PlanningMode {
             let why = "planning mode: only the agent that began it may end it";
             return Ok(Said::new(HookDecision::Block, why));
         }
-        if !is_copy && until.is_some_and(|until| asked.level.has_made(until)) {
+        if self.has_ended(asked.hook, asked.level) {
             return Ok(Said::new(HookDecision::Quit, ""));
         }
         // The engine's own calls act on the turn alone; their levels have copies of this hook.
@@ -42,6 +43,10 @@ impl Rule for PlanningMode {
         let why =
             format!("planning mode: only calls that change nothing are allowed{}", end.unwrap_or_default());
         Ok(Said::new(HookDecision::Block, why))
+    }
+
+    fn has_ended(&self, hook: &Hook, level: &Level) -> bool {
+        !hook.options.contains_key(COPY) && text(hook, "until").is_some_and(|until| level.has_made(until))
     }
 
     fn copied(&self, hook: &Hook) -> Hook {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::AgentLife;
 use crate::toolbelt::Toolbelt;
 use wire::model::Message;
 use wire::protocol::Hook;
@@ -96,14 +97,25 @@ impl People {
 pub enum AgentChange {
     /// An agent was made, with the rounds of another one where it is a copy.
     Made { agent: Box<Agent>, rounds: Vec<Round> },
-    /// The turn read the rounds that earlier turns left of an agent. `cut`: older ones are not read any more.
-    Recalled { name: String, rounds: Vec<Round>, cut: bool },
+    /// The turn read the rounds that earlier turns left of an agent, and its life. `cut`: older rounds are not read any more.
+    Recalled {
+        name: String,
+        rounds: Vec<Round>,
+        cut: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        life: Option<Box<AgentLife>>,
+    },
     /// An agent named the people of its next discussions.
     Met { name: String, people: People },
     /// Agents heard a text.
     Heard { names: Vec<String>, text: String },
-    /// An agent answered. The messages begin with all that it had heard.
-    Spoke { name: String, messages: Round },
+    /// An agent answered. The messages begin with all that it had heard. `life`: where the answer changed it.
+    Spoke {
+        name: String,
+        messages: Round,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        life: Option<Box<AgentLife>>,
+    },
     /// An agent made a hook for itself.
     Hooked { name: String, hook: Box<Hook> },
     /// An agent ended, and its hooks with it.
@@ -130,6 +142,9 @@ pub struct AgentSetting {
     pub root: Option<String>,
     /// The agents that earlier turns left.
     pub kept: Vec<Agent>,
+    /// Whether one of them has a life beside its transcript, which code of before would not read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_lives: bool,
 }
 
 /// The fault of a name for an agent; none where it may be one.

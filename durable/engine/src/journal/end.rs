@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentRow, SessionChange, Summary};
+use super::{AgentLife, AgentRow, SessionChange, Summary};
 use crate::budget::Amount;
 use wire::model::Message;
 use wire::protocol::{Plan, StoredMessage};
@@ -20,6 +20,8 @@ pub struct TurnEnd {
     pub summary: Option<Summary>,
     /// The agents that the turn made, changed or ended.
     pub agents: Vec<AgentRow>,
+    /// The lives that the turn changed, by the ids of their agents. That of `main` has its name.
+    pub lives: Vec<(String, AgentLife)>,
     /// The state in which the turn leaves its session, where no entry has it.
     pub session: Option<SessionChange>,
     /// The amount that the service charges against quotas; none where it is unknown.

@@ -39,8 +39,11 @@ const WITH_WIRE_OR_MONEY: u32 = 6;
 /// The same of a turn on a session with a verifier that has instructions of its own: older code would judge without them.
 const WITH_VERIFIER_INSTRUCTIONS: u32 = 7;
 
+/// The same of a turn whose agents have lives: for older code their hooks would begin anew, with nothing of their limits used.
+const WITH_LIVES: u32 = 8;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_VERIFIER_INSTRUCTIONS;
+pub(crate) const NEWEST_READ: u32 = WITH_LIVES;
 
 /// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
 pub const ESTIMATES: u32 = 1;
@@ -70,6 +73,9 @@ fn least_reader(spec: &TurnSpec) -> u32 {
 }
 
 fn of_setting(setting: &Setting) -> u32 {
+    if setting.life.is_some() || setting.agents.as_ref().is_some_and(|agents| agents.has_lives) {
+        return WITH_LIVES;
+    }
     let is_plain = setting.hooks.is_empty() && !setting.agent_hooks && setting.agents.is_none();
     match (setting.guards.is_some(), setting.session.is_some(), is_plain) {
         (true, ..) => WITH_GUARDS,

@@ -9,6 +9,7 @@ mod end;
 mod format;
 mod hook;
 mod level;
+mod life;
 mod outcome;
 mod past;
 mod session;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::profiles::{Chain, Limits, Role};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
+use crate::versions::Versions;
 use wire::model::{ModelError, ToolCall, Usage};
 use wire::protocol::{Awaited, Content, CountedRequest, Event, HookPoint, Place, Plan, ReachedLimit};
 
@@ -37,6 +39,7 @@ pub(crate) use format::NEWEST_READ;
 pub use format::{ESTIMATES, FORMAT, LEAST_READER, told_result};
 pub use hook::HookSaid;
 pub use level::LevelSpec;
+pub use life::{AgentLife, HookState, KnownFile, MAX_KNOWN_FILES};
 pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
@@ -169,6 +172,14 @@ pub enum Fact {
         place: Place,
     },
     HookSaid(Box<HookSaid>),
+    /// The files that a level knows were compared with those that are there, and some have changed, or the comparison failed.
+    /// The entry's `at` is the level's next step.
+    FilesCompared {
+        /// The present versions of those that have changed.
+        changed: Versions,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        failure: Option<String>,
+    },
     /// The service answered in a model's place, without asking one.
     Canned {
         digest: String,
@@ -242,6 +253,7 @@ impl Fact {
             Fact::ToolEnded(_) => "tool_ended",
             Fact::HookAsked { .. } => "hook_asked",
             Fact::HookSaid(_) => "hook_said",
+            Fact::FilesCompared { .. } => "files_compared",
             Fact::Canned { .. } => "canned",
             Fact::Called { .. } => "called",
             Fact::ModelDropped => "model_dropped",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentSetting, Session};
+use super::{AgentLife, AgentSetting, Session};
 use crate::profiles::{Chain, Role};
 use wire::model::Message;
 use wire::protocol::{BrowserContext, ClientInstructions, Hook, ModeProfile, Plan, TreeInstructions};
@@ -69,6 +69,9 @@ pub struct Setting {
     /// The agents of the thread; none in a turn whose request asks for none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agents: Option<AgentSetting>,
+    /// The life of `main` as earlier turns left it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub life: Option<Box<AgentLife>>,
     /// The session of a workflow on which the turn works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<Session>>,
@@ -159,6 +162,7 @@ impl Default for Setting {
             agent_hooks: false,
             forms: false,
             agents: None,
+            life: None,
             session: None,
             instructions: Vec::new(),
             client_instructions: None,

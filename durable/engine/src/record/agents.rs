@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::journal::{
-    Agent, AgentChange, AgentRow, AgentSetting, MAIN, MAX_HEARD_BYTES, MAX_TRANSCRIPT_BYTES, People, Round,
+    Agent, AgentChange, AgentLife, AgentRow, AgentSetting, MAIN, MAX_HEARD_BYTES, MAX_TRANSCRIPT_BYTES,
+    People, Round,
 };
 use wire::model::Message;
 use wire::protocol::Hook;
@@ -36,6 +37,8 @@ struct Known {
     cut: bool,
     /// The rounds of this turn.
     own: Vec<Kept>,
+    life: AgentLife,
+    is_life_changed: bool,
 }
 
 /// A round, and its bytes as JSON.
@@ -58,7 +61,16 @@ impl Kept {
 
 impl Known {
     fn new(agent: Agent, is_kept: bool) -> Known {
-        Known { agent, is_kept, is_changed: false, recalled: None, cut: false, own: Vec::new() }
+        Known {
+            agent,
+            is_kept,
+            is_changed: false,
+            recalled: None,
+            cut: false,
+            own: Vec::new(),
+            life: AgentLife::default(),
+            is_life_changed: false,
+        }
     }
 
     /// The newest rounds that an agent remembers, oldest first, and whether older ones are left out.
@@ -109,6 +121,17 @@ impl Agents {
         own.chain([name.to_owned()]).collect()
     }
 
+    /// The life of an agent as it is now. That of `main` stands in the turn's setting, because `main` answers once a turn.
+    pub(crate) fn life(&self, name: &str) -> AgentLife {
+        self.known.get(name).map(|known| known.life.clone()).unwrap_or_default()
+    }
+
+    /// The lives that the turn changed, by the ids of their agents.
+    pub(crate) fn lives(&self) -> Vec<(String, AgentLife)> {
+        let changed = self.known.values().filter(|known| known.is_life_changed);
+        changed.map(|known| (known.agent.id.clone(), known.life.clone())).collect()
+    }
+
     /// The people of an agent's next discussion.
     pub(crate) fn interlocutors(&self, name: &str) -> People {
         self.get(name).map(|agent| agent.interlocutors.clone()).unwrap_or_default()
@@ -149,16 +172,20 @@ impl Agents {
         for change in changes {
             match change {
                 AgentChange::Made { agent, rounds } => self.made(agent, rounds),
-                AgentChange::Recalled { name, rounds, cut } => {
+                AgentChange::Recalled { name, rounds, cut, life } => {
                     if let Some(known) = self.known.get_mut(name) {
                         known.recalled = Some(rounds.iter().map(Kept::of).collect());
                         known.cut = *cut;
+                        known.life = life.as_deref().cloned().unwrap_or_default();
                     }
                 }
                 AgentChange::Met { name, people } => self.met(name, people.clone()),
                 AgentChange::Heard { names, text } => names.iter().for_each(|name| self.hears(name, text)),
-                AgentChange::Spoke { name, messages } => {
+                AgentChange::Spoke { name, messages, life } => {
                     if let Some(known) = self.changing(name) {
+                        if let Some(life) = life {
+                            (known.life, known.is_life_changed) = (AgentLife::clone(life), true);
+                        }
                         known.own.push(Kept::of(messages));
                         known.agent.heard.clear();
                         known.agent.missed = false;
@@ -247,12 +274,12 @@ mod tests {
             parent: parent.map(str::to_owned),
             ..Agent::default()
         };
-        Agents::new(Some(&AgentSetting { root: None, kept: kept.iter().map(agent).collect() }))
+        Agents::new(Some(&AgentSetting { kept: kept.iter().map(agent).collect(), ..AgentSetting::default() }))
     }
 
     fn said(name: &str, bytes: usize) -> AgentChange {
         let messages = vec![Message::User { content: "x".repeat(bytes).as_str().into() }];
-        AgentChange::Spoke { name: name.to_owned(), messages }
+        AgentChange::Spoke { name: name.to_owned(), messages, life: None }
     }
 
     fn around() -> usize {
@@ -277,7 +304,12 @@ mod tests {
         beyond.apply(&[said("a", 2 * MAX_TRANSCRIPT_BYTES)]);
         assert_eq!(beyond.transcript("a").len(), 2);
         let mut cut = agents(&[("a", None)]);
-        cut.apply(&[AgentChange::Recalled { name: "a".to_owned(), rounds: Vec::new(), cut: true }]);
+        cut.apply(&[AgentChange::Recalled {
+            name: "a".to_owned(),
+            rounds: Vec::new(),
+            cut: true,
+            life: None,
+        }]);
         assert_eq!(cut.transcript("a"), [told]);
     }
 

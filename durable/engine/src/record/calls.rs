@@ -76,7 +76,6 @@ impl Record {
             Some(Settled::Route(role)) => self.routed = role,
             Some(Settled::Step { .. }) | None => {}
         }
-        self.note_files(end);
         self.note_unanswered(&pending, end);
         self.note_within(&pending, end);
         let goal = self.spec.setting.goal.as_ref();

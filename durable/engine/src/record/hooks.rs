@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Record;
 use super::keys::{about_of, copy_of};
-use crate::journal::{Entry, Fact, HookSaid, ToolEnd};
-use crate::versions::Versions;
+use crate::journal::{Entry, Fact, HookSaid};
 use wire::protocol::{HookDecision, HookPoint, Place, TreeHook, TreeNode, preview};
 
 /// A question that a hook has put to a model.
@@ -25,8 +24,6 @@ pub(crate) struct Hooks {
     said: BTreeMap<String, HookSaid>,
     /// By the level of the copy and the hook's place there: its state, and whether it has quit.
     copies: BTreeMap<(String, usize), (String, bool)>,
-    /// The newest versions of files that calls of the turn saw, where the turn has hooks.
-    pub(crate) files: Versions,
 }
 
 impl Hooks {
@@ -35,13 +32,11 @@ impl Hooks {
         self.said.get(key)
     }
 
-    /// The state of a hook's copy in the level of these keys; none once the hook has quit.
-    pub(crate) fn state(&self, about: &str, index: usize) -> Option<&str> {
-        match self.copies.get(&(copy_of(about).to_owned(), index)) {
-            Some((_, true)) => None,
-            Some((state, false)) => Some(state),
-            None => Some(""),
-        }
+    /// The state of a hook's copy in the level of these keys, and whether the hook has quit; none where the level has not
+    /// changed it.
+    pub(crate) fn copy(&self, about: &str, index: usize) -> Option<(&str, bool)> {
+        let copy = self.copies.get(&(copy_of(about).to_owned(), index))?;
+        Some((&copy.0, copy.1))
     }
 
     /// The verdicts on a step or a call, in the order of the hooks.
@@ -107,13 +102,6 @@ impl Record {
             copy.0 = said.state.clone().unwrap_or_else(|| std::mem::take(&mut copy.0));
         }
         self.hooks.said.insert(entry.at.clone(), said.clone());
-    }
-
-    /// Notes the files that a call saw, for hooks that compare them.
-    pub(super) fn note_files(&mut self, end: &ToolEnd) {
-        if !self.spec.setting.hooks.is_empty() {
-            self.hooks.files.extend(end.versions.clone());
-        }
     }
 
     /// The call that a question at an action is about.

@@ -272,7 +272,7 @@ impl Record {
 
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match &entry.fact {
-            Fact::Started(_) | Fact::Resumed { .. } | Fact::Unknown(_) => {}
+            Fact::Started(_) | Fact::Resumed { .. } | Fact::FilesCompared { .. } | Fact::Unknown(_) => {}
             Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
             Fact::Opened(spec) => self.opened(&entry.at, spec),
             Fact::Waiting { on, place, since, until, limit, asking } => {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::canned::canned_reply;
 use crate::journal::{Cut, Entry, Fact, ModelOutcome, Steered, ToolEnd};
+use crate::versions::Versions;
 use wire::model::ToolCall;
 
 /// The outcomes of earlier runs of a turn. Empty in the turn's first run, and never added to: this run
@@ -23,6 +24,8 @@ pub(crate) struct Replay {
     plans: BTreeSet<(String, u32)>,
     /// How the root went on, by its next step.
     steered: BTreeMap<String, Steered>,
+    /// The comparisons of files before steps: those that had changed, or why there was none.
+    compared: BTreeMap<String, Result<Versions, String>>,
     /// The calls and levels that changed the thread's agents.
     agents: BTreeSet<String>,
     resumptions: u32,
@@ -76,6 +79,9 @@ impl Replay {
                 }
                 Fact::Steered(steered) => {
                     replay.steered.insert(at, *steered);
+                }
+                Fact::FilesCompared { changed, failure } => {
+                    replay.compared.insert(at, failure.map_or(Ok(changed), Err));
                 }
                 Fact::Agents(_) => {
                     replay.agents.insert(at);
@@ -133,6 +139,11 @@ impl Replay {
     /// Whether a call had brought its plan to this revision.
     pub(crate) fn planned(&self, key: &str, revision: u32) -> bool {
         self.plans.contains(&(key.to_owned(), revision))
+    }
+
+    /// The files that had changed before a step, where they were compared.
+    pub(crate) fn compared(&self, at: &str) -> Option<&Result<Versions, String>> {
+        self.compared.get(at)
     }
 
     /// How the course of the root said that it goes on before a step.

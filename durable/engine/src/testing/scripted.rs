@@ -68,7 +68,7 @@ pub fn subtask(instructions: &str) -> (&'static str, Value) {
 }
 
 pub struct ScriptedModel {
-    script: Script,
+    pub script: Script,
     pub requests: RefCell<Vec<ModelRequest>>,
     /// Calls whose stream was dropped before its end.
     pub aborted: Rc<Cell<u32>>,

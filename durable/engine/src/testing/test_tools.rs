@@ -12,6 +12,7 @@ use super::support::Disk;
 use crate::journal::{Answer, Asking, Entry, Fact};
 use crate::ports::{Given, Input, Tool, ToolContext, ToolError, ToolReply, Tools};
 use crate::toolbelt::{PermissionClass, Reads, Serves, ToolSpec, declare};
+use crate::versions::Versions;
 use wire::protocol::{Form, FormQuestion};
 
 /// Tools that record their runs for the tests.
@@ -22,6 +23,8 @@ pub struct TestTools {
     pub peak: Rc<Cell<u32>>,
     /// The texts that [`Body::Text`] reads, by their paths and addresses.
     pub texts: Rc<RefCell<BTreeMap<String, String>>>,
+    /// The versions of the files of [`TestTools::add_versioned`], as they are now.
+    pub files: Rc<RefCell<Versions>>,
     pace: Rc<Pace>,
     disk: Rc<Disk>,
 }
@@ -159,8 +162,12 @@ impl TestTool {
 }
 
 /// Sees the file `a` at a version: the id of its operation.
+/// Once a call of the tool `lose` has written this path, no file can be compared.
+const UNREACHABLE: &str = "unreachable";
+
 struct VersionedTool {
     spec: ToolSpec,
+    files: Rc<RefCell<Versions>>,
 }
 
 impl Tool for VersionedTool {
@@ -169,9 +176,28 @@ impl Tool for VersionedTool {
     }
 
     fn run(&self, _: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
-        context.seen.saw("a", Some(context.operation_id.to_string()));
+        let mut files = self.files.borrow_mut();
+        if !self.spec.read_only {
+            files.insert("a".to_owned(), Some(context.operation_id.to_string()));
+        }
+        if self.spec.name == "lose" {
+            files.insert(UNREACHABLE.to_owned(), None);
+        }
+        context.seen.saw("a", files.entry("a".to_owned()).or_insert(Some("first".to_owned())).clone());
         let told = format!("{} ran", self.spec.name);
         async move { Ok(told) }.boxed_local()
+    }
+
+    fn present_versions(
+        &self,
+        _: &ToolContext,
+    ) -> Option<LocalBoxFuture<'static, Result<Versions, ToolError>>> {
+        let files = self.files.borrow().clone();
+        let versions = match files.contains_key(UNREACHABLE) {
+            true => Err(ToolError("the storage did not answer".to_owned())),
+            false => Ok(files),
+        };
+        Some(async move { versions }.boxed_local())
     }
 }
 
@@ -207,6 +233,7 @@ impl TestTools {
             in_flight,
             peak,
             texts: Rc::default(),
+            files: Rc::default(),
             pace: Rc::clone(pace),
             disk: Rc::clone(disk),
         }
@@ -229,7 +256,7 @@ impl TestTools {
             spec.read_only = name.starts_with("read");
             spec.permission_class = Some(PermissionClass::WorkspaceWrite);
             spec.parallel_safe = false;
-            self.tools.push(Rc::new(VersionedTool { spec }));
+            self.tools.push(Rc::new(VersionedTool { spec, files: Rc::clone(&self.files) }));
         }
     }
 

@@ -3,8 +3,8 @@
 
 use super::level::Level;
 use super::{Halt, Turn};
-use crate::journal::{Agent, AgentChange, AgentRow, Commit, Entry, Fact, MAIN, Round};
-use crate::ports::LogError;
+use crate::journal::{Agent, AgentChange, AgentLife, AgentRow, Commit, Entry, Fact, MAIN, Round};
+use crate::ports::{LogError, Recalled};
 use crate::record::Record;
 use wire::model::Message;
 use wire::protocol::{AgentStatus, Event};
@@ -72,24 +72,37 @@ impl Turn {
 
     fn recalled(&self, name: &str, at: &str) -> Result<Option<Entry>, LogError> {
         let Some(id) = self.record.borrow().agents.unread(name) else { return Ok(None) };
-        let (rounds, cut) = self.ports.agents.transcript(&id)?;
-        let recalled = AgentChange::Recalled { name: name.to_owned(), rounds, cut };
+        let Recalled { rounds, cut, life } = self.ports.agents.recall(&id)?;
+        let life = (!life.is_empty()).then(|| Box::new(life));
+        let recalled = AgentChange::Recalled { name: name.to_owned(), rounds, cut, life };
         Ok(Some(self.entry(at, Fact::Agents(vec![recalled]))))
     }
 }
 
-/// The agents as a turn leaves them. `history` is the turn's part of the conversation: where an agent answered the user, it
-/// belongs to that agent alone.
-pub(super) fn left(turn: &Turn, last: &Record, history: Vec<Message>) -> (Vec<AgentRow>, Vec<Message>) {
-    let Some(agent) = turn.root_agent() else { return (last.agents.rows(), history) };
+/// The agents as a turn leaves them.
+pub(super) struct LeftAgents {
+    pub(super) rows: Vec<AgentRow>,
+    pub(super) lives: Vec<(String, AgentLife)>,
+    /// The turn's part of the conversation: where an agent answered the user, it belongs to that agent alone.
+    pub(super) history: Vec<Message>,
+}
+
+/// The agents at the end of a turn with this root, which adds `history` to the conversation of its agent.
+pub(super) fn left(turn: &Turn, root: &Level, last: &Record, history: Vec<Message>) -> LeftAgents {
+    let life = turn.life_after(root);
+    let Some(agent) = turn.root_agent() else {
+        let main = life.map(|life| (MAIN.to_owned(), life));
+        let lives = last.agents.lives().into_iter().chain(main).collect();
+        return LeftAgents { rows: last.agents.rows(), lives, history };
+    };
     if history.is_empty() {
-        return (last.agents.rows(), history);
+        return LeftAgents { rows: last.agents.rows(), lives: last.agents.lives(), history };
     }
     let mut agents = last.agents.clone();
     let heard = turn.heard_before(&agent).map(|content| Message::User { content: content.as_str().into() });
     let messages: Round = heard.into_iter().chain(history).collect();
-    agents.apply(&[AgentChange::Spoke { name: agent.name, messages }]);
-    (agents.rows(), Vec::new())
+    agents.apply(&[AgentChange::Spoke { name: agent.name, messages, life: life.map(Box::new) }]);
+    LeftAgents { rows: agents.rows(), lives: agents.lives(), history: Vec::new() }
 }
 
 impl Turn {

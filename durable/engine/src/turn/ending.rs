@@ -6,11 +6,12 @@
 
 use std::mem;
 
+use super::Turn;
+use super::agents::{self, LeftAgents};
 use super::closing::{Scope, foresee};
 use super::left::{Left, cut_off, not_made};
 use super::level::{Level, LevelEnd, answer};
 use super::results::failed;
-use super::{Turn, agents};
 use crate::journal::{Commit, ToolEnd, TurnEnd, TurnStop, told_result};
 use crate::ports::LogError;
 use crate::record::{PendingCall, Record};
@@ -31,9 +32,9 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
             };
             // Blank messages are not added to history.
             let history = if turn.spec.is_blank() { Vec::new() } else { root.own_messages() };
-            return by_itself(turn, reason, history);
+            return by_itself(turn, root, reason, history);
         }
-        LevelEnd::Partial(_) => return by_itself(turn, FinishReason::Stop, root.own_messages()),
+        LevelEnd::Partial(_) => return by_itself(turn, root, FinishReason::Stop, root.own_messages()),
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
         // The root has no schema, so it never ends in these two ways.
@@ -45,7 +46,12 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
 
 /// Ends a turn that ran to its end. A turn that leaves something to the user says so: a plan to decide on, or
 /// a missed goal.
-fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) -> Result<(), LogError> {
+fn by_itself(
+    turn: &Turn,
+    root: &Level,
+    finish_reason: FinishReason,
+    history: Vec<Message>,
+) -> Result<(), LogError> {
     let mut commit = Commit::default();
     let mut last = turn.record.borrow().clone();
     let misses = last.misses_its_goal();
@@ -61,7 +67,7 @@ fn by_itself(turn: &Turn, finish_reason: FinishReason, history: Vec<Message>) ->
     if turn.spec.setting.mode.is_some() {
         commit.events.extend(turn.parts.mode.ended(turn, &content, !last.plans.is_empty()));
     }
-    last_words(turn, commit, &last, LastWords { content, finish_reason, stop: None, history })
+    last_words(turn, commit, &last, LastWords { root, content, finish_reason, stop: None, history })
 }
 
 /// Ends a turn that was stopped, at any place in its tree.
@@ -100,7 +106,8 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
         Event::Error { code: note.code.clone(), message: note.message.clone(), retryable: retryable(&why) };
     commit.events.push(("error".to_owned(), error));
     let finish_reason = finish_reason(&why);
-    last_words(turn, commit, &last, LastWords { content, finish_reason, stop: Some(note.clone()), history })
+    let stop = Some(note.clone());
+    last_words(turn, commit, &last, LastWords { root, content, finish_reason, stop, history })
 }
 
 /// The event of the change with which the turn leaves its session.
@@ -135,22 +142,23 @@ pub(crate) fn partial_text(turn: &Turn, is_there: impl Fn(&Place) -> bool) -> St
 }
 
 /// The parts that differ from one end of a turn to another.
-struct LastWords {
+struct LastWords<'a> {
+    root: &'a Level,
     content: String,
     finish_reason: FinishReason,
     stop: Option<StopNote>,
     history: Vec<Message>,
 }
 
-fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) -> Result<(), LogError> {
-    let LastWords { content, finish_reason, stop, history } = words;
+fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords<'_>) -> Result<(), LogError> {
+    let LastWords { root, content, finish_reason, stop, history } = words;
     let message_id = turn.spec.assistant_message_id.clone();
     let costs = last.costs();
     let usage = Some(costs.clone());
     commit.events.push(("cost_summary".to_owned(), Event::CostSummary(costs.clone())));
     let done = Event::Done { message_id: message_id.clone(), finish_reason, usage };
     commit.events.push(("done".to_owned(), done));
-    let (agents, history) = agents::left(turn, last, history);
+    let LeftAgents { rows: agents, lives, history } = agents::left(turn, root, last, history);
     let session = last.session.as_ref().and_then(|session| turn.parts.course.left(session));
     commit.end = Some(Box::new(TurnEnd {
         message: StoredMessage {
@@ -170,6 +178,7 @@ fn last_words(turn: &Turn, mut commit: Commit, last: &Record, words: LastWords) 
         plans: last.plans_at_end(),
         summary: last.summary.clone(),
         agents,
+        lives,
         session,
         used: Some(last.budget.charged()),
     }));

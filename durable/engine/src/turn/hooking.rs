@@ -15,10 +15,12 @@ use super::closing::{Scope, foresee};
 use super::level::{Hooked, Level};
 use super::{Halt, Turn};
 use crate::journal::{Commit, Entry, Fact, HookSaid, Work};
+use crate::ports::ToolError;
 use crate::record::PendingCall;
 use crate::record::hooks::OpenHook;
 use crate::record::keys::{LevelPath, call_key, hook_key, work};
 use crate::toolbelt::ToolSpec;
+use crate::versions::Versions;
 use wire::model::ToolCall;
 use wire::protocol::{CallStatus, Event, Hook, HookDecision, HookPoint, HookReach};
 
@@ -40,6 +42,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) call: Option<(&'a ToolCall, &'a ToolSpec)>,
     /// The state of this level's copy; empty at first.
     pub(crate) state: &'a str,
+    /// The files that the level knows and that have changed, with their present versions, for a rule that compares them. The
+    /// error says why they could not be compared.
+    pub(crate) changed: Option<&'a Result<Versions, String>>,
 }
 
 /// The answer of a hook.
@@ -76,6 +81,26 @@ pub(crate) trait Rule {
     fn copied(&self, hook: &Hook) -> Hook {
         hook.clone()
     }
+
+    /// Whether the hook is asked at this point.
+    fn is_asked_on(&self, hook: &Hook, point: HookPoint) -> bool {
+        hook.on == point
+    }
+
+    /// Whether it compares the files that its level knows with those that are there.
+    fn compares_files(&self) -> bool {
+        false
+    }
+
+    /// Whether its state lasts as long as its agent. Otherwise each answer of the agent begins anew.
+    fn lasts(&self) -> bool {
+        true
+    }
+
+    /// Whether the hook has quit with the end of its level's work, without having been asked again.
+    fn has_ended(&self, _hook: &Hook, _level: &Level) -> bool {
+        false
+    }
 }
 
 /// A hook that asks a model.
@@ -95,18 +120,24 @@ pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt
     let is_blank = turn.spec.is_blank() && level.place.depth == 0;
     if !has_begun && !is_blank {
         let rounds = level.rounds_before();
-        let concerns = |hook: &Hook| match hook.on {
+        let concerns = |hook: &Hook, point: HookPoint| match point {
             HookPoint::Result => {
                 rounds.iter().any(|(_, calls)| calls.iter().any(|name| is_watched(hook, name)))
             }
             HookPoint::Input | HookPoint::Action => true,
         };
-        let due = |hook: &&Rc<Hook>| points.contains(&hook.on) && concerns(hook);
-        let due: Vec<usize> = (0..level.hooks().len())
-            .filter(|index| level.hooks().get(*index).as_ref().is_some_and(due))
-            .collect();
+        let is_due =
+            |hook: &Hook| points.iter().any(|point| turn.is_asked_on(hook, *point) && concerns(hook, *point));
+        let due: Vec<(usize, &Rc<Hook>)> =
+            level.hooks().iter().enumerate().filter(|(_, hook)| is_due(hook)).collect();
+        let compares = due.iter().any(|(_, hook)| turn.compares_files(hook));
+        let changed = match compares && !level.known_files().is_empty() {
+            true => turn.changed_files(level, &at).await?,
+            false => None,
+        };
+        let about = About { at: &at, call: None, changed: changed.as_ref() };
         let level = &*level;
-        try_join_all(due.into_iter().map(|index| ask(turn, level, &at, index, None))).await?;
+        try_join_all(due.into_iter().map(|(index, _)| ask(turn, level, about, index))).await?;
     }
     let comments = comments(turn, level, &at);
     let is_told = !comments.is_empty();
@@ -136,30 +167,39 @@ pub(super) fn is_watched(hook: &Hook, name: &str) -> bool {
     hook.calls.is_empty() || hook.calls.iter().any(is_meant)
 }
 
-/// Asks one hook about a step or a call, unless the journal has its verdict. Returns whether it blocks.
+/// The subject of a question to hooks: a step, or a call that is about to be made.
+#[derive(Clone, Copy)]
+pub(super) struct About<'a> {
+    /// The key of the step or the call.
+    pub(super) at: &'a str,
+    pub(super) call: Option<(&'a ToolCall, &'a ToolSpec)>,
+    pub(super) changed: Option<&'a Result<Versions, String>>,
+}
+
+/// Asks one hook, unless the journal has its verdict. Returns whether it blocks.
 pub(super) async fn ask(
     turn: &Turn,
     level: &Level,
-    about: &str,
+    About { at, call, changed }: About<'_>,
     index: usize,
-    call: Option<(&ToolCall, &ToolSpec)>,
 ) -> Result<bool, Halt> {
     let Some(hook) = level.hooks().get(index) else { return Ok(false) };
-    let key = hook_key(about, index);
-    let (said, state, open) = {
-        let record = turn.record.borrow();
-        let hooks = &record.hooks;
-        let state = hooks.state(about, index).map(str::to_owned);
-        (hooks.said(&key).cloned(), state, hooks.open.get(&key).cloned())
+    let key = hook_key(at, index);
+    let (said, open) = {
+        let hooks = &turn.record.borrow().hooks;
+        (hooks.said(&key).cloned(), hooks.open.get(&key).cloned())
     };
     if let Some(said) = said {
         return Ok(said.decision == Some(HookDecision::Block));
     }
+    let (state, has_quit) = turn.hook_state(level, at, index);
     // A hook that has quit still answers the question that a lost run put to it.
-    let Some(state) = state.or_else(|| open.as_ref().map(|_| String::new())) else { return Ok(false) };
+    if has_quit && open.is_none() {
+        return Ok(false);
+    }
     turn.check()?;
     let is_operators = level.is_operators(index);
-    let asked = Asked { turn, level, hook, is_operators, key: &key, call, state: &state };
+    let asked = Asked { turn, level, hook, is_operators, key: &key, call, state: &state, changed };
     match (turn.parts.judge)(hook) {
         Judge::Rule(rule) => turn.note_verdict(&asked, rule.judge(&asked), Commit::default()),
         Judge::Model(smart) => {
@@ -225,6 +265,43 @@ impl Turn {
 
     pub(super) fn decides_at_once(&self, hook: &Hook) -> bool {
         matches!((self.parts.judge)(hook), Judge::Rule(_))
+    }
+
+    /// Whether a hook is asked at this point.
+    pub(super) fn is_asked_on(&self, hook: &Hook, point: HookPoint) -> bool {
+        match (self.parts.judge)(hook) {
+            Judge::Rule(rule) => rule.is_asked_on(hook, point),
+            Judge::Model(_) => hook.on == point,
+        }
+    }
+
+    fn compares_files(&self, hook: &Hook) -> bool {
+        matches!((self.parts.judge)(hook), Judge::Rule(rule) if rule.compares_files())
+    }
+
+    /// The files that a level knows and that have changed before its next step; none where no tool knows their versions.
+    /// Journals them, so that a run that takes the turn up tells the model of the same.
+    async fn changed_files(&self, level: &Level, at: &str) -> Result<Option<Result<Versions, String>>, Halt> {
+        if let Some(compared) = self.replay.compared(at) {
+            return Ok(Some(compared.clone()));
+        }
+        let context = self.tool_context(&self.ids.tool_call(at), Rc::default());
+        let known = Rc::new(level.known_files().clone());
+        let Some(changed) = self.ports.tools.changed_files(&context, known) else { return Ok(None) };
+        let late = self.ports.clock.sleep(VERDICT_MS);
+        let compared = match select(changed, late).await {
+            Either::Left((changed, _)) => changed.map_err(|ToolError(why)| why),
+            Either::Right(_) => Err("the files did not answer in time".to_owned()),
+        };
+        let (changed, failure) = match compared.clone() {
+            Ok(changed) => (changed, None),
+            Err(why) => (Versions::default(), Some(why)),
+        };
+        if !changed.is_empty() || failure.is_some() {
+            let entries = vec![self.entry(at, Fact::FilesCompared { changed, failure })];
+            self.commit(Commit { entries, ..Commit::default() })?;
+        }
+        Ok(Some(compared))
     }
 
     /// Journals that a hook is about to ask a model.

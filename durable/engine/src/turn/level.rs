@@ -25,7 +25,7 @@ pub use self::prune::request_tokens;
 pub(crate) use self::staged::Staged;
 pub(super) use self::start::LevelStart;
 pub use self::step::{LevelEnd, Step};
-use crate::journal::{ModelOutcome, ToolEnd};
+use crate::journal::{AgentLife, ModelOutcome, ToolEnd};
 use crate::memory::{AgentMemory, Overlay};
 use crate::own::OwnCalls;
 use crate::profiles::{Limits, Role};
@@ -75,8 +75,10 @@ pub struct Level {
     pub(crate) nested: u32,
     pub(crate) belt: Toolbelt,
     pub(crate) memory: AgentMemory,
-    /// The file versions that this level's own calls have learnt.
+    /// The file versions that this level's own calls have learnt, and those that its agent knew before.
     pub(super) versions: Rc<Versions>,
+    /// The life with which the level of an agent began, without the files that its own calls have learnt anew.
+    life: Option<Rc<AgentLife>>,
     models: Option<Role>,
     model: Rc<ModelChoice>,
     opening: Option<Rc<Opening>>,
@@ -115,8 +117,21 @@ impl Level {
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, nested, models, model, system, history, instructions, belt, .. } =
             start;
-        let LevelStart { earlier, preface, hooked, schema, opening, memory, digest, own, estimates, .. } =
-            start;
+        let LevelStart {
+            earlier,
+            preface,
+            life,
+            hooked,
+            schema,
+            opening,
+            memory,
+            digest,
+            own,
+            estimates,
+            ..
+        } = start;
+        let known = life.iter().flat_map(|life| &life.known_files);
+        let versions = known.map(|(path, file)| (path.clone(), file.version.clone())).collect();
         let at_limit = match opening.as_ref().is_some_and(|opening| opening.spec.partial) {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
@@ -139,7 +154,8 @@ impl Level {
             nested,
             belt,
             memory,
-            versions: Rc::default(),
+            versions: Rc::new(versions),
+            life,
             models,
             model,
             opening,
@@ -290,6 +306,7 @@ impl Level {
         let calls = self.pending();
         self.memory.merge(results.iter().map(|result| &result.overlay));
         learn(&mut self.versions, results.iter().map(|result| &result.versions));
+        self.learn_anew(results.iter().flat_map(|result| result.versions.keys()));
         self.hooked.add(results.iter().filter_map(|result| result.hook.as_deref()));
         for (call, result) in calls.iter().zip(results) {
             self.digest = self.digest.with(&result.content);

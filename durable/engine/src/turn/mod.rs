@@ -35,6 +35,7 @@ mod gathered;
 pub(crate) mod hooking;
 mod left;
 mod level;
+mod life;
 mod open;
 mod parking;
 mod reading;

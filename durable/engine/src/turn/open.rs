@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::Turn;
 use super::level::{Earlier, Level, LevelStart};
-use crate::journal::{Entry, Fact, LevelSpec, Work};
+use crate::journal::{AgentLife, Entry, Fact, LevelSpec, Work};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
 use crate::record::frozen::Opening;
@@ -23,6 +23,8 @@ struct Within {
     digest: Digest,
     /// The messages that an agent remembers.
     history: Vec<Rc<Message>>,
+    /// The life of an agent.
+    life: Option<Rc<AgentLife>>,
 }
 
 impl Turn {
@@ -43,10 +45,11 @@ impl Turn {
         &self,
         parent: &Level,
         key: &str,
-        history: Vec<Rc<Message>>,
+        (history, life): (Vec<Rc<Message>>, AgentLife),
         make: impl FnOnce() -> Opening,
     ) -> Result<Level, ToolError> {
-        let within = Within { history, ..self.within(parent, key, LevelPath::child(key)) };
+        let life = Some(Rc::new(life));
+        let within = Within { history, life, ..self.within(parent, key, LevelPath::child(key)) };
         self.open_within(parent, within, || Ok(make()))
     }
 
@@ -97,7 +100,8 @@ impl Turn {
         let opening = known.unwrap_or_else(|| Rc::new(as_edited(make())));
         let place = Place { parent_id: parent.place.parent_id.clone(), depth: parent.place.depth + 1 };
         let digest = parent.digest().with(path.as_str());
-        let within = Within { path, place, nested: parent.nested + 1, digest, history: Vec::new() };
+        let nested = parent.nested + 1;
+        let within = Within { path, place, nested, digest, history: Vec::new(), life: None };
         self.child(parent, within, opening, None)
     }
 
@@ -105,7 +109,7 @@ impl Turn {
     fn within(&self, parent: &Level, key: &str, path: LevelPath) -> Within {
         let place = Place { parent_id: Some(self.ids.tool_call(key)), depth: parent.place.depth + 1 };
         let digest = parent.digest().with(key);
-        Within { path, place, nested: parent.nested + 1, digest, history: Vec::new() }
+        Within { path, place, nested: parent.nested + 1, digest, history: Vec::new(), life: None }
     }
 
     fn ends_level(&self, name: &str) -> bool {
@@ -116,7 +120,7 @@ impl Turn {
     fn child(
         &self,
         parent: &Level,
-        Within { path, place, nested, digest, history }: Within,
+        Within { path, place, nested, digest, history, life }: Within,
         opening: Rc<Opening>,
         schema: Option<Rc<OutputSchema>>,
     ) -> Level {
@@ -125,6 +129,7 @@ impl Turn {
         let start = LevelStart {
             // An agent remembers many messages of one turn.
             preface: self.time().filter(|_| works_for_user && spec.agent.is_none()),
+            life,
             hooked: self.copied_hooks(parent, path.as_str()).with(&spec.hooks),
             path,
             place,

@@ -89,6 +89,19 @@ enum Next {
     Settled(ToolEnd),
 }
 
+impl Turn {
+    /// The context of a tool's call with this `operation_id`.
+    pub(super) fn tool_context(&self, operation_id: &str, seen: Rc<Seen>) -> ToolContext {
+        ToolContext {
+            clock: Rc::clone(&self.ports.clock),
+            operation_id: operation_id.into(),
+            time_zone: self.spec.setting.local_time.as_ref().map(|time| time.time_zone.as_str().into()),
+            workspace_root: self.spec.policy.workspace_root.as_deref().map(Rc::from),
+            seen,
+        }
+    }
+}
+
 impl<'a> Round<'a> {
     /// Runs a call to its end; returns none where a limit keeps it from starting.
     async fn execute(&self, admitted: Admitted<'a>) -> Result<Option<(usize, ToolEnd)>, Halt> {
@@ -201,14 +214,7 @@ impl<'a> Round<'a> {
         if let Err(problem) = if checks { self.turn.check_arguments(spec, &call.arguments) } else { Ok(()) } {
             return failed(problem);
         }
-        let operation_id = self.turn.ids.tool_call(key).into();
-        let context = ToolContext {
-            clock: Rc::clone(&ports.clock),
-            operation_id,
-            time_zone: self.turn.spec.setting.local_time.as_ref().map(|time| time.time_zone.as_str().into()),
-            workspace_root: self.turn.spec.policy.workspace_root.as_deref().map(Rc::from),
-            seen: Rc::clone(seen),
-        };
+        let context = self.turn.tool_context(&self.turn.ids.tool_call(key), Rc::clone(seen));
         let running =
             tool.converse(&call.arguments, context, Input { may_ask: self.turn.spec.setting.forms, given });
         let Some(timeout_ms) = spec.timeout_ms else { return running.await };

@@ -109,7 +109,7 @@ impl Turn {
         let mut root = turn.root()?;
         // A blank message is answered without any call; a mode makes its own calls before the root's, and hooks may comment
         // on the input.
-        let comments = root.hooks().iter().any(|hook| hook.on == HookPoint::Input);
+        let comments = root.hooks().iter().any(|hook| turn.is_asked_on(hook, HookPoint::Input));
         let setting = &turn.spec.setting;
         let is_led = setting.mode.is_some() || setting.session.is_some();
         if !is_led && !turn.spec.is_blank() && !comments {
@@ -305,6 +305,7 @@ impl Turn {
                 .collect(),
             belt: agent.belt(&callers, &all),
             hooked: self.own_hooked().with(&agent.hooks),
+            life: Some(Rc::new(record.agents.life(&agent.name))),
             ..self.root_start()
         };
         Level::new(start, self.spec.limits)
@@ -317,7 +318,12 @@ impl Turn {
             Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);
         let own = history.len();
         history.extend(self.retrieved());
-        let mut main = Level::new(LevelStart { history, earlier, ..self.root_start() }, self.spec.limits);
+        let life = self.spec.setting.life.as_deref().cloned().unwrap_or_default();
+        let life = life.within(|turn_id| self.history.iter().any(|(id, _)| id.turn_id == turn_id));
+        let hooked = self.own_hooked().with(&life.hooks);
+        let life = Some(Rc::new(life));
+        let start = LevelStart { history, earlier, life, hooked, ..self.root_start() };
+        let mut main = Level::new(start, self.spec.limits);
         if let Some(last) = &self.spec.last_request {
             main.begin_after(last, own);
         }
@@ -347,6 +353,7 @@ impl Turn {
             history: Vec::new(),
             earlier: Earlier::default(),
             preface: self.time(),
+            life: None,
             hooked: self.own_hooked(),
             instructions: self.spec.content.clone(),
             belt: self.record.borrow().toolsets.get(Some(0)),

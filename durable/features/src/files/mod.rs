@@ -25,6 +25,7 @@ use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::arguments;
 use engine::toolbelt::declare;
 use engine::toolbelt::{PermissionClass, Reads, ToolSpec};
+use engine::versions::Versions;
 use operations::Workspace;
 pub use operations::room;
 pub use port::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
@@ -196,6 +197,14 @@ impl Tool for FileTool {
     fn content(&self, result: &str) -> Result<String, ToolError> {
         let why = "the file is no text, or too long for one result";
         unmarked(operations::CONTENT, result).ok_or_else(|| ToolError(why.to_owned()))
+    }
+
+    fn present_versions(
+        &self,
+        context: &ToolContext,
+    ) -> Option<LocalBoxFuture<'static, Result<Versions, ToolError>>> {
+        let workspace = Workspace::new(Rc::clone(&self.files), context);
+        Some(async move { workspace?.versions().await }.boxed_local())
     }
 
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {

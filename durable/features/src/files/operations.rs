@@ -12,7 +12,7 @@ use crate::files::history;
 use crate::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use crate::marks::{IS_DATA, verbatim};
 use engine::ports::{ToolContext, ToolError};
-use engine::versions::Seen;
+use engine::versions::{Seen, Versions};
 use wire::protocol::workspaces_beside;
 
 /// The mark around the content of a file.
@@ -139,6 +139,14 @@ impl Workspace {
             list.push_str(&line);
         }
         Ok(list.trim_end().to_owned())
+    }
+
+    /// The versions of all files.
+    pub(super) async fn versions(&self) -> Result<Versions, ToolError> {
+        let files = self.files.list(&self.root).await?;
+        let version =
+            |file: FileInfo| Some((file.key.strip_prefix(&*self.root)?.to_owned(), Some(file.version)));
+        Ok(files.into_iter().filter_map(version).collect())
     }
 
     pub(super) async fn delete(&self, arguments: DeleteArguments) -> Result<String, ToolError> {

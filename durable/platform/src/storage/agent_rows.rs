@@ -41,6 +41,31 @@ CREATE TABLE IF NOT EXISTS agent_rounds (
 CREATE INDEX IF NOT EXISTS agent_rounds_by_agent ON agent_rounds (id, row);
 ";
 
+/// The lives of agents, `main` included, made with the first one: most threads have none. Rows are append-only as well.
+pub const CREATE_LIVES: &str = "
+CREATE TABLE IF NOT EXISTS agent_lives (
+  row     INTEGER PRIMARY KEY AUTOINCREMENT,
+  id      TEXT NOT NULL,
+  -- The turn that left the life so.
+  turn_id TEXT NOT NULL,
+  -- JSON.
+  life    TEXT NOT NULL
+);
+";
+
+/// Writes a life as a turn leaves it.
+pub const PUT_LIFE: &str = "INSERT INTO agent_lives (id, turn_id, life) VALUES (?1, ?2, ?3)";
+
+/// The agents with a life on the path of `?1`, each with the life as the newest turn of the path left it.
+pub fn select_lives() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "WITH {path},
+        newest AS (SELECT max(row) AS row FROM agent_lives JOIN turns USING (turn_id) WHERE {ON_PATH} GROUP BY id)
+        SELECT id, life FROM newest JOIN agent_lives USING (row)"
+    )
+}
+
 /// Whether there are tables of agents.
 pub const HAS_AGENTS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'agents'";
 
@@ -229,6 +254,32 @@ mod tests {
         assert_eq!(rounds(&thread, 3, "a", 2), ["a 1"]);
         thread.execute_batch(CLEAR).unwrap();
         assert!(thread.prepare(HAS_AGENTS).unwrap().query([]).unwrap().next().unwrap().is_none());
+    }
+
+    // Issue 45, 1: a version of a turn begins with the life that the turn before it left.
+    #[test]
+    fn a_path_has_the_lives_that_its_turns_left() {
+        let thread = thread();
+        thread.execute_batch(CREATE_LIVES).unwrap();
+        for (id, turn, life) in [("main", 1, "1"), ("a", 2, "a"), ("main", 3, "3"), ("main", 4, "4")] {
+            thread.execute(PUT_LIFE, params![id, format!("turn-{turn}"), life]).unwrap();
+        }
+        let lives = |last: u64| {
+            let mut statement = thread.prepare(&select_lives()).unwrap();
+            let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+            let rows = statement.query_map([path(&thread, last)], read).unwrap();
+            let mut rows: Vec<_> = rows.map(Result::unwrap).collect();
+            rows.sort();
+            rows.into_iter().map(|(id, life)| format!("{id} {life}")).collect::<Vec<_>>()
+        };
+        assert_eq!(lives(1), ["main 1"]);
+        assert_eq!(lives(2), ["a a", "main 1"]);
+        assert_eq!(
+            (lives(3), lives(4)),
+            (vec!["a a".into(), "main 3".into()], vec!["a a".into(), "main 4".into()])
+        );
+        thread.execute_batch(CLEAR).unwrap();
+        assert!(thread.prepare("SELECT 1 FROM agent_lives").is_err(), "a deletion takes them along");
     }
 
     // Issue 20, 2: a row stays below the platform's 2 MB, whatever an agent said or heard.

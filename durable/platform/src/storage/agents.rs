@@ -1,14 +1,16 @@
 //! The agents of a thread in its object.
 
+use std::collections::BTreeSet;
+
 use worker::SqlStorageValue;
 
 use super::StoreError;
 use super::agent_rows::{
-    self, Size, agent_of, columns, newest_rounds, round_arrays, round_texts, select_agents,
+    self, Size, agent_of, columns, newest_rounds, round_arrays, round_texts, select_agents, select_lives,
 };
 use super::path::Path;
 use super::sql::{Store, int};
-use engine::journal::{Agent, AgentRow, Round};
+use engine::journal::{Agent, AgentLife, AgentRow, Round};
 
 /// How many rounds are read at once.
 const ROWS: usize = 8;
@@ -64,6 +66,40 @@ impl Store {
                 return Ok((kept, false));
             }
         }
+    }
+
+    /// The agents with a life on a path, by their ids.
+    pub fn agents_with_lives(&self, path: &Path) -> Result<BTreeSet<String>, StoreError> {
+        if !self.rules()?.has_lives {
+            return Ok(BTreeSet::new());
+        }
+        let rows = self.rows(&format!("SELECT id FROM ({})", select_lives()), [path.json().into()])?;
+        rows.into_iter().map(|mut row| row.text(0)).collect()
+    }
+
+    /// The life of an agent on a path; an empty one where no turn left any.
+    pub fn life(&self, path: &Path, id: &str) -> Result<AgentLife, StoreError> {
+        if !self.rules()?.has_lives {
+            return Ok(AgentLife::default());
+        }
+        let query = format!("SELECT life FROM ({}) WHERE id = ?2", select_lives());
+        let Some(mut row) = self.row(&query, [path.json().into(), id.into()])? else {
+            return Ok(AgentLife::default());
+        };
+        Ok(wire::json::from_str(&row.text(0)?)?)
+    }
+
+    /// Keeps the lives that a turn changed. Belongs into the transaction of the turn's end.
+    pub fn keep_lives(&self, turn_id: &str, lives: &[(String, AgentLife)]) -> Result<(), StoreError> {
+        if lives.is_empty() {
+            return Ok(());
+        }
+        self.run(agent_rows::CREATE_LIVES, [])?;
+        for (id, life) in lives {
+            let life = serde_json::to_string(life)?;
+            self.run(agent_rows::PUT_LIFE, [id.as_str().into(), turn_id.into(), life.into()])?;
+        }
+        Ok(())
     }
 
     /// Keeps the agents that a turn made, changed or ended. Belongs into the transaction of the turn's end.

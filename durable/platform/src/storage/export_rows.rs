@@ -72,6 +72,12 @@ pub const TABLES: &[Table] = &[
         ..TABLE
     },
     Table {
+        kind: "agent_life",
+        name: "agent_lives",
+        members: &[("agent_id", "id"), ("turn_id", "turn_id"), ("life:json", "life")],
+        ..TABLE
+    },
+    Table {
         kind: "queued_message",
         name: "queued_messages",
         members: &[
@@ -164,7 +170,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::storage::agent_rows::{CREATE_AGENTS, PUT_AGENT, PUT_AGENT_ROUNDS, PUT_AGENT_STATE, columns};
+    use crate::storage::agent_rows::{
+        CREATE_AGENTS, CREATE_LIVES, PUT_AGENT, PUT_AGENT_ROUNDS, PUT_AGENT_STATE, columns,
+    };
     use crate::storage::schema::{
         CREATE, CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, PUT_QUEUED, UPSERT_PLAN, UPSERT_SUMMARY,
     };
@@ -239,7 +247,7 @@ mod tests {
     #[test]
     fn each_table_and_column_of_a_thread_is_exported_here_or_elsewhere() {
         let thread = thread();
-        let others = [CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, CREATE_AGENTS];
+        let others = [CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, CREATE_AGENTS, CREATE_LIVES];
         let more =
             [instruction_rows::CREATE_INSTRUCTIONS, session_rows::CREATE_SESSIONS, title_rows::CREATE_WISH];
         others.into_iter().chain(more).for_each(|create| thread.execute_batch(create).unwrap());
@@ -274,7 +282,7 @@ mod tests {
     #[test]
     fn a_line_has_a_row_whole() {
         let thread = thread();
-        let tables = [CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, CREATE_AGENTS];
+        let tables = [CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, CREATE_AGENTS, CREATE_LIVES];
         tables.into_iter().for_each(|create| thread.execute_batch(create).unwrap());
         let insert = "INSERT INTO messages (row, id, turn_id, role, content, created_at, history) VALUES (?1, ?2, 't1', ?3, '', 1, ?4)";
         thread.execute(insert, params![1, "m1", "user", None::<String>]).unwrap();

@@ -391,6 +391,7 @@ DROP TABLE IF EXISTS queued_messages; DROP TABLE IF EXISTS removed_messages;
 DROP TABLE IF EXISTS summaries; DROP TABLE IF EXISTS kept_instructions; DROP TABLE IF EXISTS title_wish;
 DROP TABLE IF EXISTS workflow_sessions; DROP TABLE IF EXISTS workflow_steps; DROP TABLE IF EXISTS workflow_notices;
 DROP TABLE IF EXISTS agents; DROP TABLE IF EXISTS agent_states; DROP TABLE IF EXISTS agent_rounds;
+DROP TABLE IF EXISTS agent_lives;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

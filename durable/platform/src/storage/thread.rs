@@ -35,11 +35,17 @@ pub struct Rules {
     pub approved: BTreeSet<String>,
     /// The hooks, in the order in which they are asked.
     pub hooks: Vec<Hook>,
+    /// Whether a turn left a life of an agent.
+    pub has_lives: bool,
 }
 
 const TURN: &str =
     "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
     failed_attempts, retry_at";
+/// The rules of a thread, and whether there is a table of lives.
+const RULES: &str = "SELECT approved_tools, hooks,
+    (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'agent_lives') FROM meta";
+
 impl Store {
     /// The row of `meta`; none if the object was never written to.
     pub fn meta(&self) -> Result<Option<Meta>, StoreError> {
@@ -167,13 +173,14 @@ impl Store {
 
     /// The rules of the thread.
     pub fn rules(&self) -> Result<Rules, StoreError> {
-        let Some(mut row) = self.row("SELECT approved_tools, hooks FROM meta", [])? else {
+        let Some(mut row) = self.row(RULES, [])? else {
             return Ok(Rules::default());
         };
         let (approved, hooks) = (row.maybe_text(0), row.maybe_text(1));
         Ok(Rules {
             approved: approved.map(|json| wire::json::from_str(&json)).transpose()?.unwrap_or_default(),
             hooks: hooks.map(|json| wire::json::from_str(&json)).transpose()?.unwrap_or_default(),
+            has_lives: row.int(2)? > 0,
         })
     }
 

@@ -38,6 +38,9 @@ pub struct MainAgent {
     pub hooks: Vec<Hook>,
     /// The hooks of the operator, without their words.
     pub operators: Vec<Hook>,
+    /// The hooks that it has made itself in this conversation.
+    #[serde(default)]
+    pub own_hooks: Vec<Hook>,
 }
 
 /// An agent of a thread.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::ApiError;
 use super::request::read;
@@ -34,6 +35,21 @@ pub struct Hook {
     pub reads: Vec<String>,
     #[serde(default)]
     pub of: HookReach,
+    /// When a hook of a thread was put (milliseconds since 1970): a hook that is put again has a life of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_at: Option<u64>,
+    /// In a list: the hook has quit, and watches the main agent of this conversation no more. No definition has this member.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(test, ts(as = "Option<bool>", optional))]
+    pub has_quit: bool,
+}
+
+impl Hook {
+    /// A digest of the definition, which tells one hook of a name from the next one.
+    pub fn digest(&self) -> String {
+        let json = serde_json::to_vec(&Hook { has_quit: false, ..self.clone() }).unwrap_or_default();
+        Sha256::digest(json).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
 }
 
 /// The body of `PUT /api/threads/{id}/hooks/{name}`: a built-in hook, or the instructions by which a model judges.
@@ -79,6 +95,9 @@ pub struct HookList {
     pub hooks: Vec<Hook>,
     /// The operator's, which are asked first and which nobody removes; without their instructions and options.
     pub operators: Vec<Hook>,
+    /// Those that the main agent of this conversation has made itself.
+    #[serde(default)]
+    pub own: Vec<Hook>,
 }
 
 /// The longest name, in bytes.

@@ -73,10 +73,11 @@ fn a_hook_stays_and_ends_with_the_agent_that_made_it() {
             Reply::Text("Done."),
         ]),
     ));
-    assert_eq!(blocked(&second), ["0.0-d0.0-1.0h0"], "the new agent of this name has no hook");
+    let used_up = ["0.0-d0.0-0.0h0", "0.0-d0.0-1.0h0"];
+    assert_eq!(blocked(&second), used_up, "the new agent of this name has no hook");
     let mut root = after(&first, again(Vec::new()));
     root.setting.agents = Some(root.agents.setting(Some("a")));
-    assert_eq!(blocked(&with_hooks(root)), ["1.0h0"], "also where the user talks to it");
+    assert_eq!(blocked(&with_hooks(root)), ["0.0h0", "1.0h0"], "also where the user talks to it");
 }
 
 // Wherever the run is lost, the agent has its hook once.

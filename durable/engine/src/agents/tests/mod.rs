@@ -68,7 +68,7 @@ pub fn with_texts(script: Script, texts: &[(&str, &str)]) -> Case {
 fn after(before: &Case, script: Script) -> Case {
     let mut case = Case::new(script);
     case.agents = Rc::new(KeptAgents::clone(&before.agents));
-    case.agents.take(before.end().agents);
+    case.agents.take(before.end());
     case.setting.agents = Some(case.agents.setting(None));
     case
 }
@@ -155,7 +155,7 @@ pub(crate) fn rich() -> Case {
         ("Work.", vec![Reply::Text("Dug.")]),
     ]);
     let case = with_texts(levels, &[("critic.md", template)]);
-    case.agents.take(vec![AgentRow { agent: keeper, has_ended: false, rounds: vec![before] }]);
+    case.agents.take_rows(vec![AgentRow { agent: keeper, has_ended: false, rounds: vec![before] }]);
     let setting = Some(case.agents.setting(None));
     let setting = Setting { agents: setting, agent_hooks: true, ..case.setting.clone() };
     Case { setting, ..case }

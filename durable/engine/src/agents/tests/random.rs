@@ -93,7 +93,7 @@ impl Random {
         case.limits = Limits { subtasks, llm_calls, tool_calls, depth, iterations: 6, ..case.limits };
         if let Some(before) = before {
             case.agents = Rc::new(KeptAgents::clone(&before.agents));
-            case.agents.take(before.end().agents);
+            case.agents.take(before.end());
         }
         let root = case.agents.agents.borrow().keys().find(|name| *name != "main").cloned();
         case.setting.agents = Some(case.agents.setting(root.as_deref().filter(|_| self.talks)));
@@ -155,7 +155,7 @@ fn config() -> ProptestConfig {
 /// Each agent has one maker that is there, names are unique, and nobody's people are gone.
 fn well_kept(case: &Case) {
     let after = KeptAgents::clone(&case.agents);
-    after.take(case.end().agents);
+    after.take(case.end());
     let agents = after.agents.borrow();
     assert!(agents.keys().filter(|name| *name != "main").count() <= MAX_AGENTS);
     for agent in agents.values() {

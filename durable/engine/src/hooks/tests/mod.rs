@@ -4,6 +4,7 @@ mod builtins;
 mod copies;
 mod definitions;
 pub(crate) mod guards;
+pub(crate) mod lives;
 mod lost;
 mod points;
 mod random;

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Level;
+use crate::journal::AgentLife;
 use crate::versions::Versions;
 use wire::model::{Message, ToolCall};
 use wire::protocol::{Hook, HookPoint};
@@ -118,9 +119,22 @@ impl Level {
         self.messages.iter().skip(self.own_from).any(is_it)
     }
 
-    /// The versions of files that the level's own calls have seen.
+    /// The versions of files that the level's own calls have seen, or its agent before.
     pub(crate) fn known_files(&self) -> &Versions {
         &self.versions
+    }
+
+    /// The life with which the level of an agent began.
+    pub(in crate::turn) fn life(&self) -> Option<&AgentLife> {
+        self.life.as_deref()
+    }
+
+    /// Notes that the level itself shows these files now.
+    pub(super) fn learn_anew<'a>(&mut self, paths: impl Iterator<Item = &'a String>) {
+        let Some(life) = self.life.as_mut().filter(|life| !life.known_files.is_empty()) else { return };
+        for path in paths.filter(|path| life.known_files.contains_key(*path)).collect::<Vec<_>>() {
+            Rc::make_mut(life).known_files.remove(path);
+        }
     }
 
     /// All messages of the level, those of earlier turns included.

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::{Earlier, Hooked, Level};
+use crate::journal::AgentLife;
 use crate::memory::AgentMemory;
 use crate::own::OwnCalls;
 use crate::profiles::{Limits, Role};
@@ -28,6 +29,8 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) earlier: Earlier,
     /// The level's own message before its instructions.
     pub(in crate::turn) preface: Option<Rc<Message>>,
+    /// The life of the agent that the level is; none for a level that lives once.
+    pub(in crate::turn) life: Option<Rc<AgentLife>>,
     /// The hooks that watch the level.
     pub(in crate::turn) hooked: Hooked,
     pub(in crate::turn) instructions: Content,
@@ -65,6 +68,7 @@ impl Level {
             history: Vec::new(),
             earlier: Earlier::default(),
             preface: None,
+            life: None,
             hooked: Hooked::default(),
             instructions: instructions.into(),
             belt,

@@ -20,6 +20,7 @@ fn a_level_sends_exactly_the_parts_that_it_was_given() {
             history: vec![Rc::clone(&before)],
             earlier: Earlier::default(),
             preface: None,
+            life: None,
             hooked: Hooked::default(),
             instructions: "now".into(),
             belt: Toolbelt::new(compose::declarations()),

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use futures::future::try_join_all;
 
 use super::super::Halt;
-use super::super::hooking::{ask, is_watched};
+use super::super::hooking::{About, ask, is_watched};
 use super::Round;
 use crate::record::keys::call_key;
 use crate::toolbelt::ToolSpec;
@@ -31,7 +31,8 @@ impl Round<'_> {
                 .partition(|index| level.hooks().get(*index).is_some_and(|hook| turn.decides_at_once(hook)));
             let mut is_blocked = false;
             for index in rules {
-                is_blocked = is_blocked || ask(turn, level, &key, index, Some((call, &spec))).await?;
+                let about = About { at: &key, call: Some((call, &spec)), changed: None };
+                is_blocked = is_blocked || ask(turn, level, about, index).await?;
             }
             if !is_blocked && !models.is_empty() {
                 asks.push((key, call, spec, models));
@@ -39,7 +40,8 @@ impl Round<'_> {
         }
         let asks = asks.into_iter().map(|(key, call, spec, models)| async move {
             for index in models {
-                if ask(turn, level, &key, index, Some((call, &spec))).await? {
+                let about = About { at: &key, call: Some((call, &spec)), changed: None };
+                if ask(turn, level, about, index).await? {
                     break;
                 }
             }

@@ -253,7 +253,8 @@ fn is_whole(round: &[AgentMessage]) -> bool {
 
 impl From<Hook> for DumpedHook {
     fn from(hook: Hook) -> Self {
-        let Hook { name, on, calls, builtin, options, instructions, reads, of } = hook;
+        let Hook { name, on, calls, builtin, options, instructions, reads, of, put_at: _, has_quit: _ } =
+            hook;
         DumpedHook { name, on, calls, builtin, options, instructions, reads, of: Some(of) }
     }
 }

@@ -13,7 +13,7 @@ import { hooks } from "./hooks";
 import { draftOf, NEW } from "./rules";
 
 export function Hooks({ threadId }: { threadId: string }) {
-  const { phase, hooks: kept, operators, problem } = useStore(hooks.desk);
+  const { phase, hooks: kept, operators, own, problem } = useStore(hooks.desk);
   useEffect(() => void hooks.show(threadId), [threadId]);
   return (
     <section className="hooks" aria-labelledby="hooks-title" data-testid="hooks">
@@ -30,6 +30,7 @@ export function Hooks({ threadId }: { threadId: string }) {
         {phase === "ready" && kept.length === 0 && words.none}
       </p>
       {phase === "ready" && <Add key={threadId} />}
+      {own.length > 0 && <Own list={own} />}
       {operators.length > 0 && <Operators list={operators} />}
     </section>
   );
@@ -48,18 +49,40 @@ function Row({ hook }: { hook: Hook }) {
             <span className="visually-hidden">{words.edit(hook.name)}</span>
             <ChevronIcon />
           </button>
-          <Confirm
-            label={words.remove(hook.name)}
-            question={words.removeQuestion(hook.name)}
-            yes={words.yes}
-            testId="hook-delete"
-            act={() => hooks.remove(hook.name)}
-          >
-            <CloseIcon />
-          </Confirm>
+          <Remove hook={hook} />
         </>
       )}
     </li>
+  );
+}
+
+function Remove({ hook: { name } }: { hook: Hook }) {
+  return (
+    <Confirm
+      label={words.remove(name)}
+      question={words.removeQuestion(name)}
+      yes={words.yes}
+      testId="hook-delete"
+      act={() => hooks.remove(name)}
+    >
+      <CloseIcon />
+    </Confirm>
+  );
+}
+
+function Own({ list }: { list: readonly Hook[] }) {
+  return (
+    <>
+      <p className="side-note">{words.own}</p>
+      <ul aria-label={words.own}>
+        {list.map((hook) => (
+          <li key={hook.name} className="row" data-testid="own-hook">
+            <Told hook={hook} />
+            <Remove hook={hook} />
+          </li>
+        ))}
+      </ul>
+    </>
   );
 }
 
@@ -92,8 +115,9 @@ function Operators({ list }: { list: readonly Hook[] }) {
   );
 }
 
-function Told({ hook: { name, builtin, on, of } }: { hook: Hook }) {
-  const told = [builtin ?? words.byModel, words.points[on], ...(of === "main" ? [words.mainOnly] : [])];
+function Told({ hook: { name, builtin, on, of, has_quit } }: { hook: Hook }) {
+  const more = [...(of === "main" ? [words.mainOnly] : []), ...(has_quit ? [words.hasQuit] : [])];
+  const told = [builtin ?? words.byModel, words.points[on], ...more];
   return (
     <span className="row-words">
       <span className="row-name">{name}</span>

@@ -17,7 +17,7 @@ beforeEach(() => {
   answer = (line) => {
     if (line.startsWith("DELETE")) return new Response(null, { status: 204 });
     if (line.startsWith("PUT")) return Response.json(hook(line.split("/").at(-1) ?? ""));
-    return Response.json({ hooks: [hook("first"), hook("second")], operators: [hook("house")] });
+    return Response.json({ hooks: [hook("first"), hook("second")], operators: [hook("house")], own: [hook("first"), hook("mine")] });
   };
   ({ requests, bodies } = served((line) => answer(line)));
 });
@@ -55,6 +55,16 @@ it("sends the members that a person has entered, and no others", () => {
   });
   expect(bodyOf(draft({ rule: "loop_guard", options: { times: "many" } })).options).toEqual({ times: "many" });
   expect(bodyOf(draft({ rule: "steelman", options: { about: "42" } })).options).toEqual({ about: "42" });
+});
+
+// the service deletes a hook of the chat before one that the agent made, and so does the list.
+it("deletes a hook that the main agent made", async () => {
+  const { hooks, names } = await loaded();
+  const own = () => hooks.desk.get().own.map(({ name }) => name);
+  await hooks.remove("mine");
+  expect([names(), own()]).toEqual([["first", "second"], ["first"]]);
+  await hooks.remove("first");
+  expect([names(), own()]).toEqual([["second"], ["first"]]);
 });
 
 it("sends a hook that nobody changed as it was", () => {

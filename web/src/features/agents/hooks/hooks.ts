@@ -14,6 +14,8 @@ interface Desk {
   hooks: readonly Hook[];
   /** The operator's, which nobody removes here. */
   operators: readonly Hook[];
+  /** Those that the main agent has made itself. */
+  own: readonly Hook[];
   problem: string | null;
 }
 
@@ -23,7 +25,7 @@ export interface Refused {
   words: string;
 }
 
-const NONE: Desk = { threadId: null, phase: "loading", hooks: [], operators: [], problem: null };
+const NONE: Desk = { threadId: null, phase: "loading", hooks: [], operators: [], own: [], problem: null };
 
 export class Hooks {
   readonly desk = new Store<Desk>(NONE);
@@ -35,8 +37,8 @@ export class Hooks {
     this.#reading += 1;
     const mine = this.#reading;
     try {
-      const { hooks, operators } = await listHooks(threadId);
-      if (mine === this.#reading) this.desk.set({ phase: "ready", hooks, operators, problem: null });
+      const { hooks, operators, own } = await listHooks(threadId);
+      if (mine === this.#reading) this.desk.set({ phase: "ready", hooks, operators, own, problem: null });
     } catch (error) {
       if (mine === this.#reading) this.desk.set({ phase: "failed", problem: wordsFor(error) });
     }
@@ -61,11 +63,14 @@ export class Hooks {
   }
 
   async remove(name: string): Promise<void> {
-    const { threadId } = this.desk.get();
+    const { threadId, hooks } = this.desk.get();
     if (threadId === null) return;
+    const without = (known: readonly Hook[]) => known.filter((hook) => hook.name !== name);
     try {
       await deleteHook(threadId, name);
-      this.#change(threadId, (known) => known.filter((hook) => hook.name !== name));
+      // The service deletes a hook of the chat before one of this name that the agent made.
+      if (hooks.some((hook) => hook.name === name)) this.#change(threadId, without);
+      else if (this.desk.get().threadId === threadId) this.desk.set(({ own }) => ({ own: without(own) }));
     } catch (error) {
       this.desk.set({ problem: wordsFor(error) });
     }

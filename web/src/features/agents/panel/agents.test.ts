@@ -53,7 +53,7 @@ it("reads the newest rounds, then those before them", async () => {
 
 // A-092 A-095 A-110
 it("shows the prompt of the main agent, and puts the agents into the file of a chat as dumps", async () => {
-  const main = { instructions: "Be of use.", turn_id: null, speakers: [], listeners: [], hooks: [], operators: [] };
+  const main = { instructions: "Be of use.", turn_id: null, speakers: [], listeners: [], hooks: [], operators: [], own_hooks: [] };
   answer = (line) => Response.json(line.endsWith("/dump") ? { name: line.split("/")[5], rounds: [] } : { main, agents: [summary("sour"), summary("sweet")] });
   const { agents } = await loaded();
   expect(agents.desk.get().main?.instructions).toBe("Be of use.");

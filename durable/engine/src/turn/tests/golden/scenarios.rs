@@ -61,6 +61,7 @@ pub const ALL: &[Scenario] = &[
     plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
     plain("guarded", crate::hooks::tests::guards::golden),
+    plain("lives", crate::hooks::tests::lives::golden),
     parked("parked-review", crate::workflow::tests::planned::with_all_members),
     parked("parked-approval", approval),
     parked("parked-client", client),
