@@ -80,8 +80,8 @@ pub struct Frame<'a> {
     pub approved: BTreeSet<String>,
     /// The hooks of the thread.
     pub hooks: Vec<Hook>,
-    /// The life of `main` on the turn's path.
-    pub life: AgentLife,
+    /// The life of `main` on the turn's path; none where another agent answers.
+    pub life: Option<AgentLife>,
     /// The MCP servers, and their offers.
     pub mcp: &'a Offered,
     pub history_until: i64,
@@ -122,9 +122,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let chain = able(chain(&configuration, frame.model, context, frame.content)?);
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
     let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
-    let (has_draft, agent_hooks) = (frame.draft.is_some(), hooks.by_agents);
-    let agents = frame.agents.is_some();
-    let answers_as_main = frame.agents.as_ref().is_none_or(|agents| agents.root.is_none());
+    let (has_draft, agents, agent_hooks) = (frame.draft.is_some(), frame.agents.is_some(), hooks.by_agents);
     // The operator's are asked first.
     let all_hooks: Vec<Hook> = hooks.all.iter().chain(&frame.hooks).cloned().collect();
     let (todos, session) = (agent_hooks || speak_of_todos(all_hooks.iter()), frame.session.is_some());
@@ -163,7 +161,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         hooks: all_hooks,
         guards: Some(guards).filter(|guards| guards.hooks > 0),
         agent_hooks,
-        life: Some(&frame.life).filter(|life| answers_as_main && !life.is_empty()).cloned().map(Box::new),
+        life: frame.life.clone().map(Box::new),
         instructions: instructions.in_tree(),
         client_instructions: given.map(ClientInstructions::new),
         local_time: frame.time_zone.and_then(|zone| local_time(thread, zone, frame.user_message.created_at)),

@@ -376,12 +376,11 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
         ("done".to_owned(), done),
     ]);
     let history = vec![Message::User { content: asked }, note];
-    let (calls, plans) = (Vec::new(), Vec::new());
     let end = TurnEnd {
         message: stored,
         history,
-        calls,
-        plans,
+        calls: Vec::new(),
+        plans: Vec::new(),
         summary: None,
         agents: Vec::new(),
         lives: Vec::new(),

@@ -11,7 +11,7 @@ use crate::storage::keys::Keys;
 use crate::storage::outgoing::Outgoing;
 use crate::storage::thread::{Rules, ThreadMeta};
 use crate::storage::turn::{TurnRow, TurnStatus};
-use engine::journal::{AgentLife, History, MAIN};
+use engine::journal::{History, MAIN};
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
@@ -164,9 +164,11 @@ impl Thread {
     ) -> Result<compose::Frame<'a>, ApiError> {
         let request = ask.request;
         let rules = if opening.is_new { Rules::default() } else { self.store.rules()? };
-        let life = match rules.has_lives {
-            true => self.store.life(&opening.standing.path, MAIN)?,
-            false => AgentLife::default(),
+        let agents = self.agent_setting(request, &opening.standing.path, opening.is_new)?;
+        let answers = agents.as_ref().is_none_or(|agents| agents.root.is_none());
+        let life = match rules.has_lives && answers {
+            true => Some(self.store.life(&opening.standing.path, MAIN)?).filter(|life| !life.is_empty()),
+            false => None,
         };
         Ok(compose::Frame {
             owner: ask.owner,
@@ -196,7 +198,7 @@ impl Thread {
             history_until: opening.history_until,
             grant: before.grant,
             replaces_message_id: request.replaces_message_id.map(|id| id.to_string()),
-            agents: self.agent_setting(request, &opening.standing.path, opening.is_new)?,
+            agents,
             session: opening.working.as_ref().map(|working| working.row.in_turn(working.notes.clone())),
         })
     }

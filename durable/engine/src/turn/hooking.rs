@@ -263,6 +263,13 @@ impl Turn {
         Hooked::new(all.map(|(_, hook)| copied(hook)).collect(), operators)
     }
 
+    /// The hooks with which the turn began.
+    pub(super) fn own_hooked(&self) -> Hooked {
+        let setting = &self.spec.setting;
+        let operators = setting.guards.as_ref().map_or(0, |guards| guards.hooks);
+        Hooked::new(setting.hooks.iter().cloned().map(Rc::new).collect(), operators)
+    }
+
     pub(super) fn decides_at_once(&self, hook: &Hook) -> bool {
         matches!((self.parts.judge)(hook), Judge::Rule(_))
     }

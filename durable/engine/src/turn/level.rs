@@ -114,6 +114,7 @@ pub struct Level {
 }
 
 impl Level {
+    // Long: a member for each part of a level.
     pub(super) fn new(start: LevelStart, limits: Limits) -> Self {
         let LevelStart { path, place, nested, models, model, system, history, instructions, belt, .. } =
             start;

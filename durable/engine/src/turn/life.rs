@@ -21,6 +21,12 @@ impl Turn {
         (life != *before).then_some(life)
     }
 
+    /// The life with which `main` begins, with the files that its history shows.
+    pub(super) fn life_of_main(&self) -> AgentLife {
+        let life = self.spec.setting.life.as_deref().cloned().unwrap_or_default();
+        life.within(|turn_id| self.history.iter().any(|(id, _)| id.turn_id == turn_id))
+    }
+
     fn states_after(&self, level: &Level) -> Vec<HookState> {
         let about = level.path.step(0);
         let state = |(index, hook): (usize, &Hook)| {

@@ -13,7 +13,7 @@ use futures::{FutureExt, pin_mut};
 use super::composite::Parts;
 use super::drive::{drive, start_first};
 use super::gathered::Gathered;
-use super::level::{Earlier, Hooked, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
+use super::level::{Earlier, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
 use super::{Halt, ending};
 use crate::journal::{Agent, Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
@@ -35,7 +35,7 @@ pub struct Turn {
     pub(crate) spec: Rc<TurnSpec>,
     pub(crate) ids: WireIds,
     /// The messages of the turns before this one, and how many of them stand before a gap.
-    history: Vec<(PastId, Vec<Rc<Message>>)>,
+    pub(super) history: Vec<(PastId, Vec<Rc<Message>>)>,
     before_gap: usize,
     pub(crate) ports: Ports,
     pub(crate) replay: Replay,
@@ -318,10 +318,8 @@ impl Turn {
             Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);
         let own = history.len();
         history.extend(self.retrieved());
-        let life = self.spec.setting.life.as_deref().cloned().unwrap_or_default();
-        let life = life.within(|turn_id| self.history.iter().any(|(id, _)| id.turn_id == turn_id));
-        let hooked = self.own_hooked().with(&life.hooks);
-        let life = Some(Rc::new(life));
+        let life = self.life_of_main();
+        let (hooked, life) = (self.own_hooked().with(&life.hooks), Some(Rc::new(life)));
         let start = LevelStart { history, earlier, life, hooked, ..self.root_start() };
         let mut main = Level::new(start, self.spec.limits);
         if let Some(last) = &self.spec.last_request {
@@ -332,13 +330,6 @@ impl Turn {
             main.follow(session.clone());
         }
         main
-    }
-
-    /// The hooks with which the turn began.
-    fn own_hooked(&self) -> Hooked {
-        let setting = &self.spec.setting;
-        let operators = setting.guards.as_ref().map_or(0, |guards| guards.hooks);
-        Hooked::new(setting.hooks.iter().cloned().map(Rc::new).collect(), operators)
     }
 
     /// The start of the root without the messages before the user's.

@@ -386,12 +386,11 @@ DELETE FROM summaries WHERE covers NOT IN (
 /// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves, and its news.
 pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
-DROP TABLE IF EXISTS plans;
+DROP TABLE IF EXISTS plans; DROP TABLE IF EXISTS agent_lives;
 DROP TABLE IF EXISTS queued_messages; DROP TABLE IF EXISTS removed_messages;
 DROP TABLE IF EXISTS summaries; DROP TABLE IF EXISTS kept_instructions; DROP TABLE IF EXISTS title_wish;
 DROP TABLE IF EXISTS workflow_sessions; DROP TABLE IF EXISTS workflow_steps; DROP TABLE IF EXISTS workflow_notices;
 DROP TABLE IF EXISTS agents; DROP TABLE IF EXISTS agent_states; DROP TABLE IF EXISTS agent_rounds;
-DROP TABLE IF EXISTS agent_lives;
 ";
 
 /// Turns the one row of `meta` into a tombstone.
