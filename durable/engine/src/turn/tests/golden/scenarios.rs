@@ -46,6 +46,7 @@ pub const ALL: &[Scenario] = &[
     plain("plan", plan_with_review),
     plain("plan-cut-off", plan_cut_off),
     plain("plan-of-an-earlier-turn", earlier_plan),
+    plain("plan-of-another-context", crate::plan::tests::elsewhere::running),
     plain("swarm", swarm),
     plain("routed", routed),
     plain("summarised", summarised),
