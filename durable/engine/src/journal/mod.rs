@@ -40,7 +40,7 @@ pub use level::LevelSpec;
 pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
-pub use session::{Session, SessionChange, Steered, StepEnd};
+pub use session::{REPEATED_CALL, Session, SessionChange, Steered, StepEnd};
 pub use setting::{DraftContext, Guards, LocalTime, PlanContext, Setting, Summaries, Work};
 pub use shown::{KEPT_BYTES, Shown, Told};
 pub use stop::TurnStop;

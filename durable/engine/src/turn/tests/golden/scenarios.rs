@@ -59,6 +59,8 @@ pub const ALL: &[Scenario] = &[
     plain("agent-as-root", crate::agents::tests::as_root),
     plain("workflow", crate::workflow::tests::deaths::rich),
     plain("workflow-verifier", crate::workflow::tests::deaths::instructed),
+    plain("workflow-repeated", crate::workflow::tests::repeated::golden),
+    plain("workflow-repeated-before", crate::workflow::tests::repeated::golden_after),
     plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
     plain("guarded", crate::hooks::tests::guards::golden),
