@@ -280,6 +280,9 @@ async fn a_draft_is_reachable_without_a_context() {
     let case = Case::new().await;
     let (thread, plan) = drafted(&case).await;
     let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
+    let next = case.client.read(&format!("/api/threads/{thread}/agents")).await;
+    let prompt = next["main"]["instructions"].as_str().unwrap_or_default();
+    assert!(prompt.contains("stored_plan"), "the prompt of the next turn: {prompt}");
 
     case.script("change", [acts(&plan, "change"), text("Like this?")]).await;
     let events = case.chat_with(&bare(&case, &thread, "Add a milestone first", "change")).await;
