@@ -187,8 +187,8 @@ fn no_progress(staged: &mut Staged, is_late: bool) -> Option<SessionChange> {
     tells.then(|| changed(&staged.session, SessionStatus::Running, Some("no_progress")))
 }
 
-/// Counts the calls of the newest round, and those of an object in place of the object. What follows the end of a step, or
-/// a proposal of it, which a verifier judges, repeats nothing before it.
+/// Counts the calls of the newest round, and those of an object in place of the object. The count starts again after a call
+/// that ends a step, or that proposes its end to a verifier.
 fn count_calls(level: &mut Level) {
     let of_round = |(call, _, is_error): (&ToolCall, &str, bool)| {
         let is_object = call.name == output::NAME;

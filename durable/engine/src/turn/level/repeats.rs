@@ -22,7 +22,7 @@ impl Repeats {
         self.found |= self.times >= TIMES;
     }
 
-    /// The next call repeats none of those before.
+    /// Starts the count again.
     pub(crate) fn begin_anew(&mut self) {
         self.last = None;
     }
