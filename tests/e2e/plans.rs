@@ -247,3 +247,101 @@ async fn a_draft_waits_for_each_version_of_the_next_turn() {
     case.chat_with(&body).await;
     assert!(offers("keep").await, "another version of the turn finds the draft");
 }
+
+/// The request of a turn without a chat context.
+fn bare(case: &Case, thread: &str, content: &str, path: &str) -> Value {
+    json!({ "thread_id": thread, "content": case.said(content, path) })
+}
+
+/// A thread in whose context `project` a plan of one step waits, and the plan's id.
+async fn drafted(case: &Case) -> (String, Value) {
+    case.script("", [calls([makes_plan(case, "draft_only")]), text("Shall I?")]).await;
+    case.script("plan", [planned(case, &[("a", Some("list_projects"), &[])])]).await;
+    let events = case.chat_with(&says(case, "project", "Plan it", "")).await;
+    let plan = first(&events, "plan_ready_for_review").data["plan"]["id"].clone();
+    (first(&events, "session").text("thread_id").to_owned(), plan)
+}
+
+fn acts(plan: &Value, action: &str) -> Step {
+    call("agent_update_plan", json!({ "plan_id": plan, "action": action, "changes": "a milestone first" }))
+}
+
+/// The tools of the first request of a script, and whether it has the waiting plan.
+async fn offered(case: &Case, path: &str) -> (Vec<String>, bool) {
+    let request = &case.requests(path).await.requests[0];
+    let tools = request.tools().into_iter().map(str::to_owned).collect();
+    (tools, request.body.to_string().contains("stored_plan"))
+}
+
+// B-101 B-102, issue 45, 7: "run it" alone. A turn without a chat context has the plan and the call, and the tools of the
+// plan's own context hold for its steps.
+#[tokio::test]
+async fn a_draft_is_reachable_without_a_context() {
+    let case = Case::new().await;
+    let (thread, plan) = drafted(&case).await;
+    let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
+    let next = case.client.read(&format!("/api/threads/{thread}/agents")).await;
+    let prompt = next["main"]["instructions"].as_str().unwrap_or_default();
+    assert!(prompt.contains("stored_plan"), "the prompt of the next turn: {prompt}");
+
+    case.script("change", [acts(&plan, "change"), text("Like this?")]).await;
+    let events = case.chat_with(&bare(&case, &thread, "Add a milestone first", "change")).await;
+    assert_eq!(first(&events, "plan_ready_for_review").data["plan"]["revision"], 2);
+    assert_eq!(first(&events, "agent_state").text("context_type"), "thread");
+    let (tools, has_plan) = offered(&case, "change").await;
+    assert!(has_plan && has(&tools, "agent_update_plan"), "{tools:?}");
+    assert!(!has(&tools, "agent_create_plan") && !has(&tools, "list_projects"), "{tools:?}");
+
+    case.script("a", [call("list_projects", json!({})), text("one")]).await;
+    case.script("run", [acts(&plan, "run"), text("Done.")]).await;
+    let events = case.chat_with(&bare(&case, &thread, "Run it", "run")).await;
+    assert_eq!(kinds(&events), ["executor_start", "step_start", "step_complete", "executor_complete"]);
+    assert_eq!(first(&events, "executor_complete").data["completed"], 1);
+    let (tools, _) = offered(&case, "a").await;
+    assert!(has(&tools, "list_projects") && has(&tools, "delete_project"), "{tools:?}");
+    let made = tree::ends(&events, "list_projects");
+    assert!(made.len() == 1 && made[0].data["is_error"] != true, "{made:?}");
+
+    // Nothing waits any more, and the turn is as any.
+    case.script("after", [text("Fine.")]).await;
+    case.chat_with(&bare(&case, &thread, "Thanks", "after")).await;
+    let (tools, has_plan) = offered(&case, "after").await;
+    assert!(!has_plan && !has(&tools, "agent_update_plan"), "{tools:?}");
+}
+
+// B-101, issue 45, 7: the same in the editor and in another context with plans, and each version decides anew. A mode has a
+// plan of its own.
+#[tokio::test]
+async fn a_draft_is_reachable_in_each_context() {
+    let case = Case::new().await;
+    let (thread, plan) = drafted(&case).await;
+    let here = "agent_update_plan".to_owned();
+    let mut body = bare(&case, &thread, "So?", "swarm");
+    body["mode_profile"] = json!("auto_route");
+    let simple = json!({ "role": "primary", "complexity": "simple", "reason": "it is so" });
+    case.script("swarm", [call("finish_subtask", simple), text("So.")]).await;
+    case.chat_with(&body).await;
+    let routed = case.requests("swarm").await.requests;
+    assert!(routed.len() == 2 && routed.iter().all(|request| !request.tools().contains(&here.as_str())));
+
+    case.script("task", [text("It waits.")]).await;
+    let mut body = says(&case, "task", "And now?", "task");
+    body["thread_id"] = json!(thread);
+    case.chat_with(&body).await;
+    assert!(offered(&case, "task").await.0.contains(&here));
+
+    case.script("drop", [acts(&plan, "drop"), text("Dropped.")]).await;
+    let mut body = bare(&case, &thread, "Drop it", "drop");
+    body["chat_context"] = json!({ "kind": "editor" });
+    let dropped = case.chat_with(&body).await;
+    assert!(offered(&case, "drop").await.1);
+    case.script("gone", [text("It is gone.")]).await;
+    case.chat_with(&bare(&case, &thread, "Run it", "gone")).await;
+    assert!(!offered(&case, "gone").await.0.contains(&here), "the plan was dropped on this path");
+
+    let mut body = bare(&case, &thread, "Keep it", "keep");
+    body["replaces_message_id"] = first(&dropped, "session").data["user_message_id"].clone();
+    case.script("keep", [text("It waits.")]).await;
+    case.chat_with(&body).await;
+    assert!(offered(&case, "keep").await.0.contains(&here), "another version of the turn finds the draft");
+}

@@ -370,7 +370,7 @@ parent_id: string | null,
  */
 depth: number, } | { "type": "history_summary", text?: string | null, } | { "type": "agent_update", name: string, parent: string | null, status: AgentStatus, tool_call_id: string, } | { "type": "plan_created", tool_call_id: string, plan: Plan, } | { "type": "plan_ready_for_review", plan: Plan, } | { "type": "plan_review", plan_id: string, verdict: Verdict, notes: string, } | { "type": "executor_start", plan_id: string, steps: number, } | { "type": "step_start", plan_id: string, step_id: string, index: number, title: string, tool_call_id: string, } | { "type": "step_complete", plan_id: string, step_id: string, index: number, status: StepStatus, result: string, } | { "type": "executor_complete", plan_id: string, status: PlanStatus, completed: number, failed: number, skipped: number, } | { "type": "swarmPlanReady", steps: Array<string>, } | { "type": "swarmStepStarted", stepIndex: number, description: string, } | { "type": "swarmToolExecuted", stepIndex: number, tool: string, briefResult: string, } | { "type": "swarmStepCompleted", stepIndex: number, result: string, status: StepStatus, } | { "type": "swarmComplete", result: string, } | { "type": "workflow_update", session_id: string, workflow_id: string, status: SessionStatus, step_id: string | null, index: number, of: number, 
 /**
- * `no_advance`, `no_progress`, `retry`, `escalated`, `plan_denied`, …
+ * `no_advance`, `no_progress`, `repeated_call`, `retry`, `escalated`, `plan_denied`, …
  */
 reason?: string | null, } | { "type": "queue_update", held: boolean, messages: Array<QueuedPreview>, } | { "type": "budget_exceeded", reason: BudgetReason, limit: number, 
 /**

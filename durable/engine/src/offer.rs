@@ -1,20 +1,21 @@
-//! Selects the tools that a turn offers to its root.
+//! Selects the tools that a turn offers to its root, and those of the steps of a waiting plan from another chat context.
 
 use crate::agents::{todo, websearch};
 use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
+use crate::journal::{DraftContext, PlanContext};
 use crate::plan::{create, update};
 use crate::ports::Tools;
-use crate::profiles::ContextProfile;
+use crate::profiles::{ContextProfile, Limits};
 use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
 use crate::workflow::complete;
-use wire::protocol::ClientTool;
+use wire::protocol::{ClientTool, Plan};
 
 /// The part of a chat context that selects tools.
 #[derive(Clone, Copy, Debug)]
 pub struct InContext {
     pub profile: ContextProfile,
-    /// Whether a plan waits for the user's decision.
+    /// Whether a plan waits for the user's decision, and the turn may act on it.
     pub has_draft: bool,
     /// Whether agents may make hooks.
     pub agent_hooks: bool,
@@ -30,7 +31,8 @@ impl InContext {
     fn has_call(self, name: &str) -> bool {
         match name {
             create::NAME => self.profile.plans,
-            update::NAME => self.profile.plans && self.has_draft,
+            // The plan's own context had plans, whatever the turn's has.
+            update::NAME => self.has_draft,
             _ => true,
         }
     }
@@ -57,12 +59,47 @@ pub fn offered(
         .filter(|tool| !tool.is_opt_in() || context.profile.tools.contains(&tool.spec().name.as_str()));
     let registered = registered.map(|tool| tool.spec().clone());
     let all = own.chain(of_agents).chain(registered).chain(clients.iter().map(client::spec));
-    let ruled = all.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
-    let mut offered: Vec<ToolSpec> = ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect();
+    let mut offered = allowed(all, policy);
     if !websearch::has_tools(offered.iter()) {
         offered.retain(|spec| spec.name != websearch::NAME);
     }
     offered
+}
+
+/// The chat context of the plan that waits, for a turn that offers the tools `turn` in `context`. None where it is the turn's
+/// own. `limits` gives the limits of a context that the turn keeps as well.
+pub fn draft_context<E>(
+    tools: &dyn Tools,
+    turn: &[ToolSpec],
+    (policy, context): (&ToolPolicy, InContext),
+    draft: &Plan,
+    limits: impl FnOnce(&ContextProfile) -> Result<Limits, E>,
+) -> Result<Option<DraftContext>, E> {
+    let (here, name) = (context.profile, draft.context_type.as_str());
+    if name == here.name {
+        return Ok(None);
+    }
+    let Some(there) = ContextProfile::named(name) else { return Ok(Some(DraftContext::Gone)) };
+    let Limits { step_iterations, step_ms, plan_ms, .. } = limits(there)?;
+    let has = |profile: &ContextProfile, spec: &ToolSpec| profile.tools.contains(&spec.name.as_str());
+    let opt_in = || tools.all().iter().filter(|tool| tool.is_opt_in()).map(|tool| tool.spec());
+    let more = opt_in().filter(|spec| has(there, spec) && turn.iter().all(|known| known.name != spec.name));
+    let fewer = opt_in().filter(|spec| has(&here, spec) && !has(there, spec));
+    Ok(Some(DraftContext::Found(Box::new(PlanContext {
+        more_tools: allowed(more.cloned(), policy),
+        fewer_tools: fewer.map(|spec| spec.name.clone()).collect(),
+        planning: there.planning.to_owned(),
+        plan_tools: there.plan_tools.iter().map(|name| (*name).to_owned()).collect(),
+        step_iterations,
+        step_ms,
+        plan_ms,
+    }))))
+}
+
+/// The tools that a policy allows, under its rules.
+fn allowed(specs: impl Iterator<Item = ToolSpec>, policy: &ToolPolicy) -> Vec<ToolSpec> {
+    let ruled = specs.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
+    ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect()
 }
 
 /// Some tools ask under every rule, until a person has approved them for the whole thread.

@@ -20,6 +20,8 @@ pub mod workflows;
 #[cfg(test)]
 mod arguments_tests;
 #[cfg(test)]
+mod draft_tests;
+#[cfg(test)]
 mod offered_tests;
 #[cfg(test)]
 mod tests;

@@ -21,7 +21,7 @@ fn offered(kind: ContextKind, name: Option<&str>, resources: &Resources) -> Vec<
     let context = ChatContext { kind, context_type: name.map(str::to_owned), ..ChatContext::default() };
     let in_context = InContext {
         profile: *ContextProfile::of(Some(&context)),
-        has_draft: true,
+        has_draft: ContextProfile::of(Some(&context)).plans,
         agent_hooks: false,
         agents: false,
         todos: false,

@@ -321,15 +321,15 @@ proptest! {
 }
 
 pub fn in_a_thread() -> InContext {
-    in_context("thread", true)
+    in_context("thread", false)
 }
 
-fn in_context(name: &str, has_draft: bool) -> InContext {
+pub fn in_context(name: &str, has_draft: bool) -> InContext {
     let profile = *ContextProfile::named(name).unwrap();
     InContext { profile, has_draft, agent_hooks: false, agents: false, todos: false, session: false }
 }
 
-// B-020 B-069: a context with plans offers them, and `agent_update_plan` only while a plan waits.
+// B-020 B-069 B-101: a context with plans offers them, and each context `agent_update_plan` while a plan waits.
 #[test]
 fn plans_are_offered_in_their_contexts_alone() {
     let tools = Standard::new(&Resources::default());
@@ -343,6 +343,7 @@ fn plans_are_offered_in_their_contexts_alone() {
         assert_eq!(plan_tools(context, true), ["agent_create_plan", "agent_update_plan"], "{context}");
     }
     for context in ["thread", "editor"] {
-        assert!(plan_tools(context, true).is_empty(), "{context}");
+        assert!(plan_tools(context, false).is_empty(), "{context}");
+        assert_eq!(plan_tools(context, true), ["agent_update_plan"], "{context}");
     }
 }

@@ -21,8 +21,9 @@ use wire::protocol::{
     DumpedHook, ErrorCode, Hook, HookList, MAX_DUMP_BYTES, MainAgent, NewHook, Owner, Seq,
 };
 
-use super::compose::{self, misconfigured};
+use super::compose::misconfigured;
 use super::limits::{self, AgentsThatStay};
+use super::next_prompt::plain_prompt;
 use super::respond::{json_response, no_content};
 use super::revive::spec;
 use super::start::new_id;
@@ -116,7 +117,7 @@ impl Thread {
         };
         let (instructions, turn_id) = match open {
             Some(open) => open,
-            None => (compose::plain_prompt(self)?, None),
+            None => (plain_prompt(self)?, None),
         };
         let HookList { hooks, operators, own } = self.hook_list()?;
         Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators, own_hooks: own })

@@ -10,6 +10,7 @@ use engine::journal::{
     TurnSpec,
 };
 use engine::offer::InContext;
+use engine::plan::update;
 use engine::ports::{Model, Tools};
 use engine::profiles::Grant;
 use engine::profiles::{Chain, ContextProfile, Limits, Role};
@@ -19,8 +20,8 @@ use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
-    ApiError, BrowserContext, ChatContext, ChatRequest, ClientInstructions, ClientTool, Content, ContextKind,
-    ErrorCode, Hook, ModeProfile, Owner, Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientInstructions, ClientTool, Content, ErrorCode,
+    Hook, ModeProfile, Owner, Plan, StoredMessage,
 };
 
 use super::adapters::{self, Offered, Retrieved};
@@ -30,10 +31,6 @@ use super::sessions::judges::judges;
 use super::sessions::way::Way;
 use super::thread::Thread;
 use bindings::env::{AI, is_bound};
-
-/// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
-/// into one, so that the token limit cuts and not this.
-const BYTES_PER_TOKEN: usize = 8;
 
 /// The prompt, the tools and a short message, in tokens: a turn with less would stop before its first call.
 const LEAST_INPUT_TOKENS: u64 = 4_000;
@@ -99,6 +96,11 @@ impl Frame<'_> {
         self.context.and_then(|context| context.entity_id.as_deref())
     }
 
+    /// Whether the turn may act on the plan that waits. A mode has a plan of its own, and a session is one.
+    fn acts_on_draft(&self) -> bool {
+        self.draft.is_some() && self.mode.is_none() && self.session.is_none()
+    }
+
     fn profile(&self) -> ContextProfile {
         profile(self.context, self.mode, self.session.is_some())
     }
@@ -122,14 +124,21 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     let chain = able(chain(&configuration, frame.model, context, frame.content)?);
     let other = |role| configuration.roles.of(role).cloned().map(able).filter(|other| *other != chain);
     let hooks = thread.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
-    let (has_draft, agents, agent_hooks) = (frame.draft.is_some(), frame.agents.is_some(), hooks.by_agents);
+    let (has_draft, agents, agent_hooks) = (frame.acts_on_draft(), frame.agents.is_some(), hooks.by_agents);
     // The operator's are asked first.
     let all_hooks: Vec<Hook> = hooks.all.iter().chain(&frame.hooks).cloned().collect();
     let (todos, session) = (agent_hooks || speak_of_todos(all_hooks.iter()), frame.session.is_some());
     let in_context = InContext { profile: *context, has_draft, agent_hooks, agents, todos, session };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
-    let draft = frame.draft.clone().filter(|_| context.plans);
+    // The prompt speaks of the plan only where the call is there.
+    let acts = has_draft && tools.iter().any(|spec| spec.name == update::NAME);
+    let draft = frame.draft.clone().filter(|_| acts);
+    let of_draft =
+        |there: &ContextProfile| self::limits(&thread.deployment, there).map(|own| own.strictest(limits));
+    let draft_context = draft.as_ref().map(|draft| {
+        engine::offer::draft_context(parts.tools.as_ref(), &tools, (&policy, in_context), draft, of_draft)
+    });
     let about = prompt::About {
         context,
         entity_id: frame.entity_id(),
@@ -166,6 +175,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         client_instructions: given.map(ClientInstructions::new),
         local_time: frame.time_zone.and_then(|zone| local_time(thread, zone, frame.user_message.created_at)),
         forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
+        draft_context: draft_context.transpose()?.flatten(),
         ..setting(frame, &limits, has_tools, draft)
     };
     let subtask_chain = other(Role::Subagent);
@@ -203,18 +213,6 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
 /// A time where clocks have this zone. The Worker refuses an unknown zone; it has none here either.
 fn local_time(thread: &Thread, zone: &str, ms: u64) -> Option<LocalTime> {
     LocalTime::new(ms, zone, thread.clock.utc_offset_minutes(ms, zone)?)
-}
-
-/// The prompt of a next turn without a chat context, memories and servers: the one that a person reads while no turn is
-/// open.
-pub fn plain_prompt(thread: &Thread) -> Result<String, ApiError> {
-    let context = &ContextProfile::of(None);
-    let roles = &configuration(thread)?.roles;
-    let has_tools = roles.of(context.role).unwrap_or(&roles.primary).first.choice.calls();
-    let about =
-        prompt::About { context, entity_id: None, has_tools, draft: None, browser: None, session: None };
-    let policy = ToolPolicy::of(ContextKind::default());
-    Ok(prompt::root(about, &limits(&thread.deployment, context)?) + &features::guidance(&policy))
 }
 
 /// The tools that the turn may use, and under which rules.
@@ -377,11 +375,6 @@ fn parts_with(
 /// The variables that say which users may have which tools.
 pub fn tool_users(deployment: &Deployment) -> Result<Rc<ToolUsers>, ApiError> {
     deployment.once(|var| ToolUsers::from_env(var)).map_err(misconfigured)
-}
-
-/// How much of a thread's stored history is worth reading.
-pub fn history_bytes(limits: &Limits) -> usize {
-    usize::try_from(limits.history_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
 }
 
 /// The limits of a turn: the context's, with the operator's overrides.

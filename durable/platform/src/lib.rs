@@ -51,6 +51,8 @@ mod hooks;
 #[cfg(target_arch = "wasm32")]
 mod log;
 #[cfg(target_arch = "wasm32")]
+mod next_prompt;
+#[cfg(target_arch = "wasm32")]
 pub mod object;
 #[cfg(target_arch = "wasm32")]
 mod past;

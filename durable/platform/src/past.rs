@@ -5,14 +5,18 @@
 //! thread are summarised first.
 
 use engine::journal::{History, Past, TurnSpec};
+use engine::profiles::Limits;
 use engine::turn::Turn;
 
 use crate::storage::StoreError;
 use crate::storage::path::Path;
 use crate::storage::summaries::Turns;
 
-use super::compose;
 use super::thread::Thread;
+
+/// Bytes of stored history that are read for each token that a model may see of it: more than any tokenizer packs
+/// into one, so that the token limit cuts and not this.
+const BYTES_PER_TOKEN: usize = 8;
 
 impl Thread {
     /// The history of a turn that begins on a path. Sets the summary that the turn begins with, and the last request before
@@ -48,7 +52,7 @@ impl Thread {
     }
 
     fn newest(&self, path: &Path, spec: &TurnSpec) -> Result<Turns, StoreError> {
-        self.store.history(path, spec.history_until, compose::history_bytes(&spec.limits))
+        self.store.history(path, spec.history_until, history_bytes(&spec.limits))
     }
 
     fn both_ends(&self, path: &Path, spec: &TurnSpec, newest: Turns) -> Result<History, StoreError> {
@@ -59,7 +63,7 @@ impl Thread {
             let turns = newest.turns.into_iter().filter(after).collect();
             return Ok(History { turns, before_gap: 0 });
         }
-        let oldest = self.store.oldest_turns(path, (covered, first), compose::history_bytes(&spec.limits))?;
+        let oldest = self.store.oldest_turns(path, (covered, first), history_bytes(&spec.limits))?;
         let before_gap = if oldest.is_whole { 0 } else { oldest.turns.len() };
         Ok(History { turns: oldest.turns.into_iter().chain(newest.turns).collect(), before_gap })
     }
@@ -72,4 +76,9 @@ fn whole(newest: Turns) -> History {
 /// Whether the turn needs no summary: it makes none, or the whole conversation fits into its requests.
 fn is_enough(spec: &TurnSpec, newest: &Turns) -> bool {
     spec.setting.summaries.is_none() || (newest.is_whole && Turn::fits(spec, &newest.turns))
+}
+
+/// How much of a thread's stored history is worth reading.
+fn history_bytes(limits: &Limits) -> usize {
+    usize::try_from(limits.history_tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
 }

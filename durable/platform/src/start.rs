@@ -199,7 +199,7 @@ impl Thread {
             grant: before.grant,
             replaces_message_id: request.replaces_message_id.map(|id| id.to_string()),
             agents,
-            session: opening.working.as_ref().map(|working| working.row.in_turn(working.notes.clone())),
+            session: opening.working.as_ref().map(|working| working.in_turn()),
         })
     }
 

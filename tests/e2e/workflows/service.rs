@@ -316,3 +316,26 @@ async fn the_demo_model_plays_a_procedure() {
     let detail = session(&case, &thread).await;
     assert_eq!((&detail["goal"], &detail["name"]), (&json!("Review the parser"), &json!("Code review")));
 }
+
+// W-097: the third identical call in a row is told once in the session, over its turns.
+#[tokio::test]
+async fn a_repeated_call_is_told_once_in_a_session() {
+    let (case, thread, workflow) = obedient(&["a", "b"]).await;
+    let sum = || call("calculate", json!({ "expression": "1+1" }));
+    case.script("a", [sum(), sum(), sum(), sum(), text("Hm."), text("Hm.")]).await;
+    let events = case.chat_with(&asks(&case, &thread, &workflow)).await;
+    let expected = ["running 0/2", "running 0/2 repeated_call", "stuck 0/2 no_advance"];
+    assert_eq!(updates(&events), expected);
+    let third = events.iter().position(|event| event.data["reason"] == "repeated_call").expect("the event");
+    let ends = |event: &&Event| event.is("tool_call_update", &[("name", "calculate"), ("status", "end")]);
+    assert_eq!(events[..third].iter().filter(ends).count(), 3);
+
+    case.script("a", [sum(), sum(), sum(), sum(), done()]).await;
+    let events = case.chat_with(&json!({ "thread_id": thread, "content": case.said("Go on", "") })).await;
+    assert_eq!(updates(&events), ["running 0/2", "running 1/2", "complete 2/2"]);
+
+    // A session that begins later tells of its own.
+    case.script("a", [sum(), sum(), sum(), done()]).await;
+    let events = case.chat_with(&asks(&case, &thread, &workflow)).await;
+    assert_eq!(updates(&events).iter().filter(|line| line.ends_with("repeated_call")).count(), 1);
+}

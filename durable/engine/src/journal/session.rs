@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::{Commit, Fact};
 use wire::protocol::{SessionContext, SessionStatus, StepNotes, WorkflowDefinition, WorkflowStep};
 
+/// The reason of the change that tells readers of a call which the model repeats (W-097).
+pub const REPEATED_CALL: &str = "repeated_call";
+
 /// The session of a turn, as the turn found it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -27,6 +30,9 @@ pub struct Session {
     /// The number of the session's last change.
     #[serde(default)]
     pub revision: u64,
+    /// Whether the session has told its readers of a repeated call. It does so once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated_call: bool,
 }
 
 impl Session {
@@ -42,6 +48,7 @@ impl Session {
         }
         self.revision = change.revision;
         self.status = change.status;
+        self.repeated_call |= change.tells_of_repeated_call();
         if let Some(ended) = &change.ended {
             self.step += 1;
             self.context.extend(ended.context_updates.clone());
@@ -70,12 +77,19 @@ pub struct SessionChange {
     /// One more than that of the change before.
     pub revision: u64,
     pub status: SessionStatus,
-    /// Why, for readers: `no_advance`, `no_progress`, `retry`, `escalated` …
+    /// Why, for readers: `no_advance`, `no_progress`, `repeated_call`, `retry`, `escalated` …
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The end of the step at which the session stood. The session goes on to the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<StepEnd>,
+}
+
+impl SessionChange {
+    /// Whether it tells readers of a repeated call.
+    pub fn tells_of_repeated_call(&self) -> bool {
+        self.reason.as_deref() == Some(REPEATED_CALL)
+    }
 }
 
 /// The end of a step.

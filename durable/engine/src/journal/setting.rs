@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AgentLife, AgentSetting, Session};
 use crate::profiles::{Chain, Role};
+use crate::toolbelt::ToolSpec;
 use wire::model::Message;
 use wire::protocol::{BrowserContext, ClientInstructions, Hook, ModeProfile, Plan, TreeInstructions};
 use wire::time::{local, rfc3339};
@@ -33,6 +34,9 @@ pub struct Setting {
     /// The plan of an earlier turn that waits for the user's decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub draft: Option<Box<Plan>>,
+    /// The chat context in which that plan was made. None where it is the turn's own, and in a turn of former code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft_context: Option<DraftContext>,
     /// The mode in which the request asks the turn to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ModeProfile>,
@@ -81,6 +85,39 @@ pub struct Setting {
     /// The client's instructions for the turn, in the same way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_instructions: Option<ClientInstructions>,
+}
+
+/// The chat context of a waiting plan, in a turn of another context.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum DraftContext {
+    /// No context has the plan's name for it any more. The plan can only be dropped.
+    Gone,
+    Found(Box<PlanContext>),
+}
+
+/// The part of a chat context that holds while the steps of its plan run, and while its plan is made anew. All else of the
+/// turn follows the turn's own context.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct PlanContext {
+    /// The tools that the context has beside those of the turn, as the turn's policy allows them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_tools: Vec<ToolSpec>,
+    /// The names of the turn's tools that the context lacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fewer_tools: Vec<String>,
+    /// As in [`Setting`].
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub planning: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub plan_tools: Vec<String>,
+    /// The stricter ones of both contexts: model calls of a step, and milliseconds of a step and of all of them.
+    pub step_iterations: u32,
+    pub step_ms: u64,
+    pub plan_ms: u64,
 }
 
 /// A time in the time zone of a person.
@@ -150,6 +187,7 @@ impl Default for Setting {
             planning: String::new(),
             plan_tools: Vec::new(),
             draft: None,
+            draft_context: None,
             mode: None,
             simple_iterations: 0,
             browser: None,

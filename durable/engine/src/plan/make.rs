@@ -1,6 +1,7 @@
 //! Has a level make a plan, or make it anew with changes.
 
 use super::acting::Acting;
+use super::context;
 use super::prompt;
 use super::rules::{self, Draft, PlanRules};
 use crate::calls::question::{Question, ask, replies};
@@ -14,7 +15,8 @@ use wire::protocol::Plan;
 pub(super) fn take(plan: &mut Plan, draft: Draft, turn: &Turn) {
     plan.reasoning.clone_from(&draft.reasoning);
     plan.intent_label.clone_from(&draft.intent_label);
-    plan.steps = draft.into_steps(!turn.spec.setting.plan_tools.is_empty());
+    let (_, plan_tools) = context::planning(&turn.spec, &plan.id);
+    plan.steps = draft.into_steps(!plan_tools.is_empty());
 }
 
 /// Has the planner make a plan. Objections to the plan go back to the planner, a few times.
@@ -25,7 +27,8 @@ pub(super) async fn make(
 ) -> Result<Result<Draft, ToolError>, Halt> {
     let question = || {
         let setting = &turn.spec.setting;
-        let of_steps = parent.belt.without(|name| turn.facts().kept_from_subtasks(name));
+        let (planning, plan_tools) = context::planning(&turn.spec, &plan.id);
+        let of_steps = context::tools(turn, parent, &plan.id);
         let described: Vec<String> =
             of_steps.iter().map(|spec| format!("{}: {}", spec.name, spec.description)).collect();
         let text = prompt::objective(&prompt::Wanted {
@@ -39,11 +42,11 @@ pub(super) async fn make(
         });
         let rules = PlanRules {
             tools: of_steps.iter().map(|spec| spec.name.clone()).collect(),
-            required: setting.plan_tools.clone(),
+            required: plan_tools.to_vec(),
         };
         Question {
             models: Work::Plan.models(),
-            system: prompt::planner(setting),
+            system: prompt::planner(planning, plan_tools),
             text,
             schema: rules::schema(),
             rules: Some(rules),

@@ -7,6 +7,7 @@
 //! `rules` and `ledger` are plain data. The journal and the record hold them, so they stand below the loop.
 
 mod acting;
+mod context;
 pub mod create;
 pub(crate) mod ledger;
 mod make;

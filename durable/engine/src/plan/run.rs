@@ -3,6 +3,7 @@
 //! and replay apply to them.
 
 use super::acting::Acting;
+use super::context;
 use super::progress::Progress;
 use super::prompt;
 use super::step;
@@ -26,7 +27,7 @@ pub(super) async fn execute(acting: Acting<'_>, mut plan: Plan) -> Result<Outcom
         begins.push(("executor_start", Event::ExecutorStart { plan_id: plan.id.clone(), steps: count }));
     }
     acting.note(&mut plan, begins)?;
-    let mut level = waves(turn, parent, key, &plan.objective);
+    let mut level = waves(turn, parent, key, &plan);
     let mut progress = Progress::new(&plan.steps, swarm);
     let mut results: Vec<Option<ToolEnd>> = vec![None; plan.steps.len()];
     while let Some(ends) = wave(turn, key, &plan, &mut level, &mut progress, &results).await? {
@@ -62,7 +63,7 @@ async fn wave(
 ) -> Result<Option<Vec<(usize, ToolEnd)>>, Halt> {
     let at = level.wave_key();
     // A wave that an earlier run began goes on, even if the plan's time is over by now.
-    if turn.replay.called(&at).is_none() && is_over(turn, key) {
+    if turn.replay.called(&at).is_none() && is_over(turn, key, &plan.id) {
         progress.stop();
     }
     let steps = progress.next_wave();
@@ -84,17 +85,18 @@ async fn wave(
 }
 
 /// The level of a running plan, in the call `key`. It asks no model.
-fn waves(turn: &Turn, parent: &Level, key: &str, objective: &str) -> Level {
+fn waves(turn: &Turn, parent: &Level, key: &str, plan: &Plan) -> Level {
     let spec = LevelSpec {
-        instructions: objective.into(),
+        instructions: plan.objective.as_str().into(),
         own_tools: vec![step::spec()],
         ..LevelSpec::unasked(turn.spec.limits.iterations)
     };
-    let shared = parent.belt.without(|name| turn.facts().kept_from_subtasks(name) || name == step::NAME);
+    let shared = context::tools(turn, parent, &plan.id).without(|name| name == step::NAME);
     turn.open_unasked(parent, key, LevelPath::waves(key), Opening { spec, shared })
 }
 
 /// Whether the time of a plan is over; waits for an answer from outside do not count.
-fn is_over(turn: &Turn, key: &str) -> bool {
-    turn.record.borrow().time_left(key, turn.spec.limits.plan_ms, turn.elapsed_ms()) == Some(0)
+fn is_over(turn: &Turn, key: &str, plan_id: &str) -> bool {
+    let plan_ms = context::limits(&turn.spec, plan_id).plan_ms;
+    turn.record.borrow().time_left(key, plan_ms, turn.elapsed_ms()) == Some(0)
 }

@@ -7,11 +7,13 @@ use futures::pin_mut;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::context;
 use super::prompt;
 use super::voice::Voice;
 use crate::calls::subtask::settled;
 use crate::journal::{LevelSpec, ToolEnd, Work};
 use crate::own::{OwnCall, Settled};
+use crate::profiles::Limits;
 use crate::record::PendingCall;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
@@ -141,13 +143,18 @@ const BRIEF_CHARS: usize = 120;
 
 /// Runs a step to its end, or until its time is over.
 async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Outcome, Halt> {
-    let opened = turn.open(parent, key, LevelPath::child(key), || Ok(opening(turn, parent, arguments)));
+    let call = self::arguments(arguments);
+    let plan_id = call.as_ref().map(|call| call.plan_id.as_str()).unwrap_or_default();
+    let limits = context::limits(&turn.spec, plan_id);
+    let instructions = call.as_ref().map(|call| call.instructions.clone()).unwrap_or_default();
+    let opening = || Ok(opening(parent, instructions, &limits));
+    let opened = turn.open(parent, key, LevelPath::child(key), opening);
     let mut level = match opened {
         Ok(level) => level,
         Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
     let end = {
-        let over = is_over(turn, key, parent);
+        let over = is_over(turn, key, parent, &limits);
         pin_mut!(over);
         match select(drive(turn, &mut level), over).await {
             Either::Left((end, _)) => Some(end?),
@@ -173,9 +180,7 @@ async fn run(Running { turn, parent, key, arguments }: Running<'_>) -> Result<Ou
 }
 
 /// The opening of the level of a `plan_step` call.
-fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Opening {
-    let instructions = self::arguments(arguments).map(|call| call.instructions).unwrap_or_default();
-    let limits = &turn.spec.limits;
+fn opening(parent: &Level, instructions: String, limits: &Limits) -> Opening {
     let spec = LevelSpec {
         partial: true,
         ..LevelSpec::new(
@@ -199,8 +204,7 @@ fn cut_off(pending: &PendingCall) -> String {
 
 /// Completes when the time of a step or of its plan is over: running time, like every limit. It is not over while the
 /// turn waits at a limit, so that the question is not left without the level that asked it.
-async fn is_over(turn: &Turn, key: &str, parent: &Level) {
-    let limits = &turn.spec.limits;
+async fn is_over(turn: &Turn, key: &str, parent: &Level, limits: &Limits) {
     let left = || {
         let (record, now) = (turn.record.borrow(), turn.elapsed_ms());
         let plan = record.pending.iter().find(|call| Some(&call.id) == parent.place.parent_id.as_ref());

@@ -9,6 +9,7 @@ use super::acting::Acting;
 use super::make::{make, take};
 use super::run::execute;
 use super::told::summary;
+use crate::journal::DraftContext;
 use crate::own::OwnCall;
 use crate::toolbelt::arguments::{self, refused};
 use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, declare};
@@ -57,7 +58,8 @@ pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
     Ok(arguments)
 }
 
-pub(crate) fn spec() -> ToolSpec {
+/// The declaration.
+pub fn spec() -> ToolSpec {
     made_once!(ToolSpec, declared())
 }
 
@@ -109,6 +111,13 @@ async fn update(Running { turn, parent, key, arguments }: Running<'_>) -> Result
         return Ok(Outcome::of(Err(ToolError(
             "this plan does not wait for the user's word any more".to_owned(),
         ))));
+    }
+    let is_gone = matches!(turn.spec.setting.draft_context, Some(DraftContext::Gone));
+    if is_gone && arguments.action != Action::Drop {
+        return Ok(Outcome::of(Err(ToolError(format!(
+            "this plan was made in the chat context {:?}, which does not exist any more: drop it, and make another one",
+            plan.context_type
+        )))));
     }
     match arguments.action {
         Action::Run => execute(acting, plan).await,

@@ -8,6 +8,7 @@ mod earlier;
 mod hooked;
 mod led;
 mod prune;
+mod repeats;
 mod staged;
 mod start;
 mod step;

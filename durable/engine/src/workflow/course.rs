@@ -9,10 +9,10 @@ use super::ended::{advanced, changed, ended};
 use super::review::Decided;
 use super::verify::Verdict;
 use super::{complete, output, planned, prompt, review, verify};
-use crate::journal::{Commit, Fact, Session, SessionChange, Steered, StepEnd};
+use crate::journal::{Commit, Fact, REPEATED_CALL, Session, SessionChange, Steered, StepEnd};
 use crate::turn::composite::Course;
 use crate::turn::{Halt, Level, Staged, Turn};
-use wire::model::ToolChoice;
+use wire::model::{ToolCall, ToolChoice};
 use wire::protocol::{Event, OutputMode, SessionStatus, StepType, Stuck, WorkflowStep};
 
 /// How often a verifier may send the work of a step back before a person looks at it.
@@ -126,6 +126,7 @@ async fn first(turn: &Turn, level: &mut Level) -> Result<Move, Halt> {
     if level.has_spoken() {
         return Ok(spoken(turn, level));
     }
+    count_calls(level);
     if let Some((SessionChange { ended: Some(ended), .. }, keeps_round)) = level.take_change() {
         return Ok(Move::End { ended, change: None, keeps_round });
     }
@@ -186,6 +187,34 @@ fn no_progress(staged: &mut Staged, is_late: bool) -> Option<SessionChange> {
     tells.then(|| changed(&staged.session, SessionStatus::Running, Some("no_progress")))
 }
 
+/// Counts the calls of the newest round, and those of an object in place of the object. The count starts again after a call
+/// that ends a step, or that proposes its end to a verifier.
+fn count_calls(level: &mut Level) {
+    let of_round = |(call, _, is_error): (&ToolCall, &str, bool)| {
+        let is_object = call.name == output::NAME;
+        let within = if is_object { output::calls(&call.arguments) } else { Vec::new() };
+        let itself = within.is_empty().then(|| (call.name.clone(), call.arguments.clone()));
+        let ends = call.name == complete::NAME || (is_object && output::proposed(&call.arguments).is_some());
+        (within.into_iter().chain(itself).collect::<Vec<_>>(), ends && !is_error)
+    };
+    let round: Vec<_> = level.newest_round().into_iter().map(of_round).collect();
+    let Some(staged) = level.staged_mut() else { return };
+    for (calls, ends) in round {
+        calls.iter().for_each(|(name, arguments)| staged.repeats.add(name, arguments));
+        if ends {
+            staged.repeats.begin_anew();
+        }
+    }
+}
+
+/// The change that tells readers, once in the session, that the model repeats a call. It changes nothing else.
+fn repeated_call(staged: &Staged) -> Option<SessionChange> {
+    let session = &staged.session;
+    let is_at_work = session.status == SessionStatus::Running;
+    let tells = staged.repeats.found() && !session.repeated_call && is_at_work;
+    tells.then(|| changed(session, SessionStatus::Running, Some(REPEATED_CALL)))
+}
+
 /// The end of the step that the newest round proposes.
 fn proposed(level: &Level) -> Option<StepEnd> {
     let session = &level.staged()?.session;
@@ -214,7 +243,7 @@ async fn judged(
         Verdict::Retry { instruction } if staged.retries < MAX_RETRIES => {
             staged.retries += 1;
             // A place has one change. The model reads that its work was sent back either way.
-            let change = no_progress(staged, is_late);
+            let change = no_progress(staged, is_late).or_else(|| repeated_call(staged));
             let retry = || changed(&staged.session, SessionStatus::Running, Some("retry"));
             return Ok(Move::told(prompt::retry(&instruction), Some(change.unwrap_or_else(retry))));
         }
@@ -327,8 +356,9 @@ fn names(step: &WorkflowStep, name: &str) -> bool {
     step.tools.as_ref().is_none_or(|tools| tools.iter().any(|tool| tool == name))
 }
 
-/// Journals how the root goes on, unless an earlier run did, and goes on so. Returns whether it has a message by which to go
-/// on, or went on in an earlier run: code of another version may have gone on where this one ends the turn.
+/// Journals how the root goes on, unless an earlier run did, and goes on so. A place without a change of its own tells of a
+/// repeated call, where readers do not know of one yet. Returns whether it has a message by which to go on, or went on in an
+/// earlier run: code of another version may have gone on where this one ends the turn.
 fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<bool, Halt> {
     let at = level.wave_key();
     let known = turn.replay.steered(&at).cloned();
@@ -336,7 +366,10 @@ fn note(turn: &Turn, level: &mut Level, steered: Steered) -> Result<bool, Halt> 
     let has_begun = turn.replay.has_begun(&at);
     let known = known.or_else(|| has_begun.then(Steered::default));
     let is_new = known.is_none();
-    let steered = known.unwrap_or(steered);
+    let mut steered = known.unwrap_or(steered);
+    if is_new && steered.change.is_none() {
+        steered.change = level.staged().and_then(repeated_call);
+    }
     if is_new && steered != Steered::default() {
         let events = steered.change.iter().filter_map(|change| turn.told_of_session(change)).collect();
         let entries = vec![turn.entry(&at, Fact::Steered(Box::new(steered.clone())))];

@@ -94,6 +94,13 @@ pub(super) fn proposed(arguments: &str) -> Option<Written> {
     output.is_complete.then(|| wire::json::from_str(arguments).ok()).flatten()
 }
 
+/// The calls of an object, as names and arguments; none where it has none.
+pub(super) fn calls(arguments: &str) -> Vec<(String, String)> {
+    let output = wire::json::from_str::<StepOutput>(arguments);
+    let calls = output.map(|output| output.tool_calls).unwrap_or_default();
+    calls.into_iter().map(|Call { tool, params }| (tool, Value::Object(params).to_string())).collect()
+}
+
 struct Output;
 
 impl Composite for Output {

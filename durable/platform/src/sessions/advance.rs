@@ -87,8 +87,8 @@ impl SessionRow {
         Claim { session: self.id, step: self.step, nonce: self.nonce }
     }
 
-    /// The session as a turn works on it.
-    pub fn in_turn(&self, done: Vec<StepNotes>) -> Session {
+    /// The session as a turn works on it. `repeated_call`: whether its readers have heard of one.
+    pub fn in_turn(&self, done: Vec<StepNotes>, repeated_call: bool) -> Session {
         Session {
             session_id: self.id.to_string(),
             workflow_id: self.workflow_id.clone(),
@@ -99,6 +99,7 @@ impl SessionRow {
             context: self.context.clone(),
             notes: done,
             revision: self.revision,
+            repeated_call,
         }
     }
 

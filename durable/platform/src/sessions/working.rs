@@ -18,7 +18,7 @@ use crate::start::new_id;
 use crate::storage::StoreError;
 use crate::storage::sql::Store;
 use crate::thread::Thread;
-use engine::journal::SessionChange;
+use engine::journal::{Session, SessionChange};
 use engine::ports::LogError;
 use wire::protocol::{
     ApiError, ChatRequest, ErrorCode, MAX_GOAL_CHARS, Owner, SessionContext, SessionMode, SessionStatus,
@@ -30,8 +30,17 @@ pub struct Working {
     pub row: SessionRow,
     /// The notes of the steps that have ended.
     pub notes: Vec<StepNotes>,
+    /// Whether it has told its readers of a repeated call.
+    pub repeated_call: bool,
     /// The turn starts it.
     pub is_new: bool,
+}
+
+impl Working {
+    /// The session as the turn works on it.
+    pub fn in_turn(&self) -> Session {
+        self.row.in_turn(self.notes.clone(), self.repeated_call)
+    }
 }
 
 impl Thread {
@@ -72,14 +81,15 @@ impl Thread {
             (Way::GoOn, Some(row)) => {
                 let steps = self.store.ended_steps(row.id)?;
                 let notes = steps.into_iter().map(|step| step.notes).collect();
-                Ok(Some(Working { row, notes, is_new: false }))
+                let repeated_call = self.store.has_repeated_call(row.id)?;
+                Ok(Some(Working { row, notes, repeated_call, is_new: false }))
             }
             (Way::GoOn, None) | (Way::Start, _) => {
                 let said = ask.request.content.text();
                 let id = Uuid::try_parse(&new_id(now)).map_err(|error| internal(&error))?;
                 let workflow = workflow.ok_or_else(no_workflow)?;
                 let row = self.new_session((id, SessionMode::Service), workflow, Some(&said), now)?;
-                Ok(Some(Working { row, notes: Vec::new(), is_new: true }))
+                Ok(Some(Working { row, notes: Vec::new(), repeated_call: false, is_new: true }))
             }
         }
     }
@@ -155,6 +165,9 @@ pub fn apply(
         let next = changed(&row, &[], tokens, (change, fresh, now)).map_err(refused)?;
         let Some((next, ended)) = next else { continue };
         store.put_session(&row, &next, ended.as_ref())?;
+        if change.tells_of_repeated_call() {
+            store.note_repeated_call(row.id)?;
+        }
         row = next;
     }
     Ok(())

@@ -194,6 +194,7 @@ mod tests {
         ("removed_messages", "ids alone", ""),
         ("kept_instructions", "a copy of those in D1", ""),
         ("title_wish", "the service's own", ""),
+        ("workflow_repeats", "the service's own", ""),
         ("workflow_notices", "a notice of the session's end, until it is sent", ""),
     ];
     const META: &str = "approved_tools created_at deleted_at hooks one owner path_seq request_seq schema_version \

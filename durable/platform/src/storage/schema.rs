@@ -386,7 +386,7 @@ DELETE FROM summaries WHERE covers NOT IN (
 /// Empties a deleted thread but for its tombstone and its sequence block, which [`BURY`] leaves, and its news.
 pub const CLEAR: &str = "
 DELETE FROM messages; DELETE FROM events; DELETE FROM journal; DELETE FROM turns; DELETE FROM timers;
-DROP TABLE IF EXISTS plans; DROP TABLE IF EXISTS agent_lives;
+DROP TABLE IF EXISTS plans; DROP TABLE IF EXISTS agent_lives; DROP TABLE IF EXISTS workflow_repeats;
 DROP TABLE IF EXISTS queued_messages; DROP TABLE IF EXISTS removed_messages;
 DROP TABLE IF EXISTS summaries; DROP TABLE IF EXISTS kept_instructions; DROP TABLE IF EXISTS title_wish;
 DROP TABLE IF EXISTS workflow_sessions; DROP TABLE IF EXISTS workflow_steps; DROP TABLE IF EXISTS workflow_notices;

@@ -52,6 +52,10 @@ CREATE TABLE IF NOT EXISTS workflow_steps (
   digest     TEXT NOT NULL,
   PRIMARY KEY (session_id, step)
 );
+-- The sessions that have told their readers of a repeated call. A session does so once.
+CREATE TABLE IF NOT EXISTS workflow_repeats (
+  session_id TEXT PRIMARY KEY
+);
 -- The ends of sessions of which an address is to hear.
 CREATE TABLE IF NOT EXISTS workflow_notices (
   id       INTEGER PRIMARY KEY,
@@ -88,7 +92,16 @@ pub const SELECT_STEPS: &str = "SELECT step, notes, updates, nonce, key_id, dige
 pub const INSERT_STEP: &str = "INSERT INTO workflow_steps (session_id, step, notes, updates, nonce, key_id, digest) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// Takes away the session that is over, for another one.
-pub const FORGET_SESSION: &str = "DELETE FROM workflow_steps; DELETE FROM workflow_sessions";
+pub const FORGET_SESSION: &str =
+    "DELETE FROM workflow_repeats; DELETE FROM workflow_steps; DELETE FROM workflow_sessions";
+
+/// Whether the session has told its readers of a repeated call. Former code made no such table.
+pub const HAS_REPEATS: &str =
+    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workflow_repeats'";
+/// The same of one session, where there is a table.
+pub const SELECT_REPEATS: &str = "SELECT 1 FROM workflow_repeats WHERE session_id = ?1";
+/// Writes that it has.
+pub const INSERT_REPEATS: &str = "INSERT OR IGNORE INTO workflow_repeats (session_id) VALUES (?1)";
 
 /// Writes a notice.
 pub const INSERT_NOTICE: &str = "INSERT INTO workflow_notices (url, payload) VALUES (?1, ?2)";
@@ -285,7 +298,7 @@ mod tests {
         assert_eq!(step_of(0, texts).unwrap().notes.notes, "done");
         thread.execute(INSERT_NOTICE, ["https://a.test", "{}"]).unwrap();
         thread.execute_batch(CLEAR).unwrap();
-        for table in ["workflow_sessions", "workflow_steps", "workflow_notices"] {
+        for table in ["workflow_sessions", "workflow_steps", "workflow_repeats", "workflow_notices"] {
             let there = thread.prepare(&format!("SELECT 1 FROM {table}"));
             assert!(there.is_err(), "{table} is gone");
         }
@@ -294,8 +307,35 @@ mod tests {
     #[test]
     fn a_session_gives_way_to_another_one() {
         let thread = thread();
-        put(&thread, &longest(SessionStatus::Complete));
+        let (row, session) = (longest(SessionStatus::Complete), Uuid::from_u128(8).to_string());
+        put(&thread, &row);
+        thread.execute(INSERT_REPEATS, [&session]).unwrap();
         thread.execute_batch(FORGET_SESSION).unwrap();
-        assert_eq!(get(&thread), None);
+        assert_eq!((get(&thread), has_repeats(&thread, &session)), (None, false));
+    }
+
+    fn has_repeats(thread: &Connection, session: &str) -> bool {
+        thread.prepare(SELECT_REPEATS).unwrap().exists([session]).unwrap()
+    }
+
+    // W-097: the mark outlives turns. Former code, also after a rollback, reads and writes sessions beside it, and its
+    // threads get the table with the first mark.
+    #[test]
+    fn a_session_tells_of_a_repeated_call_once() {
+        let thread = thread();
+        thread.execute_batch("DROP TABLE workflow_repeats").unwrap();
+        let has_table = |thread: &Connection| thread.prepare(HAS_REPEATS).unwrap().exists([]).unwrap();
+        let row = longest(SessionStatus::Waiting);
+        put(&thread, &row);
+        assert!(!has_table(&thread));
+        let (session, other) = (row.id.to_string(), Uuid::from_u128(9).to_string());
+        for _ in 0..2 {
+            thread.execute_batch(CREATE_SESSIONS).unwrap();
+            thread.execute(INSERT_REPEATS, [&session]).unwrap();
+        }
+        assert!(has_table(&thread));
+        put(&thread, &row);
+        assert_eq!(get(&thread), Some(row));
+        assert!(has_repeats(&thread, &session) && !has_repeats(&thread, &other));
     }
 }

@@ -113,6 +113,20 @@ impl Store {
         self.run(rows::UPSERT_SESSION, bindings)
     }
 
+    /// Whether a session has told its readers of a repeated call.
+    pub fn has_repeated_call(&self, session: Uuid) -> Result<bool, StoreError> {
+        if self.row(rows::HAS_REPEATS, [])?.is_none() {
+            return Ok(false);
+        }
+        Ok(self.row(rows::SELECT_REPEATS, [session.to_string().into()])?.is_some())
+    }
+
+    /// Writes that it has. A session of former code has no table for that yet.
+    pub fn note_repeated_call(&self, session: Uuid) -> Result<(), StoreError> {
+        self.run(rows::CREATE_SESSIONS, [])?;
+        self.run(rows::INSERT_REPEATS, [session.to_string().into()])
+    }
+
     /// The oldest notice that is to be sent.
     pub fn next_notice(&self) -> Result<Option<NoticeRow>, StoreError> {
         if !self.has_sessions()? {

@@ -289,7 +289,7 @@ pub enum Event {
         step_id: Option<String>,
         index: usize,
         of: usize,
-        /// `no_advance`, `no_progress`, `retry`, `escalated`, `plan_denied`, …
+        /// `no_advance`, `no_progress`, `repeated_call`, `retry`, `escalated`, `plan_denied`, …
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },

@@ -1,6 +1,7 @@
 //! Agents and hooks: copies of the turn's hooks, and the hooks that an agent makes for itself.
 
 use super::*;
+use crate::journal::Guards;
 
 fn echo() -> Reply {
     Reply::Calls(vec![("echo", json!({}))])
@@ -39,6 +40,36 @@ fn an_agent_has_copies_of_the_hooks() {
         last.starts_with("user: [hook todo]") && last.ends_with("[{\"text\":\"dig\",\"status\":\"open\"}]"),
         "{last}"
     );
+}
+
+// a rule that a person or the operator adds later holds for an agent that exists, from the next turn on. It goes with
+// the rule.
+#[test]
+fn a_later_hook_watches_an_agent_that_exists() {
+    let replies = |before: usize| {
+        let answers = vec![echo(), Reply::Text("Done.")];
+        [vec![Reply::Text("never"); before], answers].concat()
+    };
+    let never =
+        json!([{"name": "never", "builtin": "loop_guard", "options": {"times": 1}, "match": ["echo"]}]);
+    for operators in [0, 1] {
+        let made = vec![Reply::Calls(vec![task("a", "A.", "Go.")]), Reply::Text("Made.")];
+        let first = with_agents(script(&[("go", made), ("A.", replies(0))])).run();
+        let again = |before: &Case, rounds: usize| {
+            let asks = Reply::Calls(vec![("task", json!({"name": "a", "prompt": "Again."}))]);
+            after(before, script(&[("go", vec![asks, Reply::Text("Done.")]), ("A.", replies(rounds))]))
+        };
+        let mut second = again(&first, 2);
+        second.setting.hooks = from_variable(&never.to_string()).unwrap();
+        second.setting.guards = (operators > 0).then_some(Guards { hooks: operators, models: None });
+        let second = second.run();
+        let third = again(&second, 4).run();
+        assert_eq!(
+            [&first, &second, &third].map(blocked),
+            [vec![], vec!["0.0-d0.0-0.0h0".to_owned()], vec![]]
+        );
+        assert_eq!([&first, &second, &third].map(|case| case.tools.ran.borrow().len()), [1, 0, 1]);
+    }
 }
 
 // a hook of its own watches an agent as long as the agent lives, and ends with it.

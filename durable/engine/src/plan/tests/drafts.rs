@@ -26,7 +26,7 @@ fn a_draft_waits_for_the_users_decision() {
     assert!(told["next"].as_str().unwrap().contains("their next message decides"), "B-094");
 }
 
-fn stored() -> Plan {
+pub(super) fn stored() -> Plan {
     let case = project(&[
         ("go", vec![Reply::Calls(vec![plan("ship", "draft_only")]), Reply::Text("Shall I?")]),
         ("plan ship", vec![planned(&[("a", &[])])]),

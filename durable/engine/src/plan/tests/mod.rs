@@ -2,6 +2,7 @@
 
 mod contexts;
 mod drafts;
+pub(crate) mod elsewhere;
 mod making;
 mod plan_limits;
 mod reviews;

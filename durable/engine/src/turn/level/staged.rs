@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use super::prune::fixed_tokens;
+use super::repeats::Repeats;
 use super::{Level, LevelEnd, State};
 use crate::journal::{Session, SessionChange, ToolEnd};
 use crate::toolbelt::Toolbelt;
@@ -23,6 +24,8 @@ pub(crate) struct Staged {
     pub(crate) has_told_of_answers: bool,
     /// Whether readers were told that the stage has used most of its model calls.
     pub(crate) has_told_of_calls: bool,
+    /// The calls that the model made in a row.
+    pub(crate) repeats: Repeats,
     /// How often the work of the stage was sent back.
     pub(crate) retries: u32,
     /// The results of the plan that the service carried out in the stage, for the verifier.
@@ -68,6 +71,7 @@ impl Level {
             is_nudged: false,
             has_told_of_answers: false,
             has_told_of_calls: false,
+            repeats: Repeats::default(),
             retries: 0,
             planned: None,
             is_due: true,

@@ -5,6 +5,7 @@ mod limits;
 mod outputs;
 pub(crate) mod planned;
 mod random;
+pub(crate) mod repeated;
 mod stages;
 mod steered;
 mod stuck;
@@ -39,6 +40,7 @@ pub(crate) fn session(steps: &[(&str, Value)]) -> Session {
         context: Default::default(),
         notes: Vec::new(),
         revision: 0,
+        repeated_call: false,
     }
 }
 
@@ -67,6 +69,11 @@ pub(crate) fn done(about: &str) -> (&'static str, Value) {
 
 fn echo() -> (&'static str, Value) {
     ("echo", json!({}))
+}
+
+/// The same in so many rounds, each with other arguments.
+fn echoes(rounds: usize) -> impl Iterator<Item = Reply> {
+    (0..rounds).map(|round| Reply::Calls(vec![("echo", json!({"round": round}))]))
 }
 
 /// The events of a session and of the agent's state.

@@ -94,11 +94,10 @@ fn messages_stay_as_they_are_after_a_kill_at_each_commit() {
 
 /// A step whose verifier lets each batch pass, and whose model does not say that the step is done.
 fn slow(rounds: usize) -> Case {
-    let rounds = (0..rounds).map(|_| Reply::Calls(vec![echo()]));
     on(
         session(&[("Collect", json!({"verifier": {"threshold": "low"}}))]),
         script(&[
-            ("Collect", rounds.chain([Reply::Calls(vec![done("Collect")])]).collect()),
+            ("Collect", echoes(rounds).chain([Reply::Calls(vec![done("Collect")])]).collect()),
             ("verify Collect", vec![verdict("pass")]),
             ("all done", vec![Reply::Text("Done.")]),
         ]),

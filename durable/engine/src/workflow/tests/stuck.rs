@@ -56,8 +56,7 @@ fn notify_only_tells_once_and_goes_on() {
 // W-098 W-100: the one does not keep readers from the other.
 #[test]
 fn no_progress_is_told_beside_no_advance() {
-    let rounds = (0..4).map(|_| Reply::Calls(vec![echo()]));
-    let replies = rounds.chain([Reply::Text("Hm."), Reply::Text("Hm.")]).collect();
+    let replies = echoes(4).chain([Reply::Text("Hm."), Reply::Text("Hm.")]).collect();
     let case = speaking(Stuck::NotifyOnly, replies).limits(|limits| limits.iterations = 6).run();
     let reasons = ["workflow running 0/1 no_progress", "workflow running 0/1 no_advance"];
     assert_eq!(flow(&case)[1..3], reasons, "{:?}", flow(&case));
@@ -66,10 +65,8 @@ fn no_progress_is_told_beside_no_advance() {
 // W-098 W-099: 16 of 20 calls without an advance are told once, and nothing acts on it.
 #[test]
 fn a_step_without_progress_is_told_at_80_percent() {
-    let rounds = |count: usize| {
-        let rounds = (0..count).map(|_| Reply::Calls(vec![echo()]));
-        rounds.chain([Reply::Calls(vec![done("Collect")])]).collect::<Vec<_>>()
-    };
+    let rounds =
+        |count: usize| echoes(count).chain([Reply::Calls(vec![done("Collect")])]).collect::<Vec<_>>();
     let case = speaking(Stuck::Abort, rounds(15)).run();
     assert_eq!(flow(&case), ["workflow running 0/1", "workflow complete 1/1"]);
     let case = speaking(Stuck::Abort, rounds(17)).run();
@@ -79,7 +76,7 @@ fn a_step_without_progress_is_told_at_80_percent() {
     );
     let lines = case.lines();
     let at = lines.iter().position(|line| line.ends_with("no_progress")).unwrap();
-    assert_eq!(lines[at - 1], "tool 15.0 echo End \"echo {}\"");
+    assert_eq!(lines[at - 1], r#"tool 15.0 echo End "echo {\"round\":15}""#);
     // The limit of the step ends the turn.
     let case = speaking(Stuck::Abort, rounds(30)).run();
     assert_eq!(requests(&case).len(), 20);
@@ -90,8 +87,7 @@ fn a_step_without_progress_is_told_at_80_percent() {
 // W-099: a step that was told to be slow may still get stuck. The terminal signal decides.
 #[test]
 fn a_slow_step_that_gets_stuck_is_stuck() {
-    let rounds = (0..16).map(|_| Reply::Calls(vec![echo()]));
-    let replies = rounds.chain([Reply::Text("Hm."), Reply::Text("Hm.")]).collect();
+    let replies = echoes(16).chain([Reply::Text("Hm."), Reply::Text("Hm.")]).collect();
     let case = speaking(Stuck::Abort, replies).run();
     assert_eq!(
         flow(&case),

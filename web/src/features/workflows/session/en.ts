@@ -50,6 +50,7 @@ export const words = {
   reasons: {
     no_advance: "The model wrote an answer but did not finish the step.",
     no_progress: "The model has used most of its calls for this step and has not finished it.",
+    repeated_call: "The model made the same call three times in a row.",
     retry: "The check sent the work of this step back.",
     retries_used_up: "The check sent the work of this step back three times.",
     escalated: "The check could not decide about the work of this step.",
