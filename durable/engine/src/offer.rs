@@ -1,12 +1,12 @@
 //! Selects the tools that a turn offers to its root.
 
-use crate::agents::{todo, websearch};
+use crate::agents::{dump_agent, restore_agent, todo, websearch};
 use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
 use crate::plan::{create, update};
-use crate::ports::Tools;
+use crate::ports::{Tool, Tools};
 use crate::profiles::ContextProfile;
-use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
+use crate::toolbelt::{Reads, Rule, ToolPolicy, ToolSpec, client};
 use crate::workflow::complete;
 use wire::protocol::ClientTool;
 
@@ -62,7 +62,22 @@ pub fn offered(
     if !websearch::has_tools(offered.iter()) {
         offered.retain(|spec| spec.name != websearch::NAME);
     }
+    without_files(tools, &mut offered);
     offered
+}
+
+/// Takes the calls away that write and read dumps in files, where no tool does so.
+fn without_files(tools: &dyn Tools, offered: &mut Vec<ToolSpec>) {
+    let any = |does: fn(&dyn Tool) -> bool| {
+        offered.iter().filter_map(|spec| tools.find(spec)).any(|tool| does(tool.as_ref()))
+    };
+    let writes = any(|tool| tool.writes_files());
+    let reads = any(|tool| tool.spec().reads == Some(Reads::WorkspaceFile));
+    offered.retain(|spec| match spec.name.as_str() {
+        dump_agent::NAME => writes,
+        restore_agent::NAME => reads,
+        _ => true,
+    });
 }
 
 /// Some tools ask under every rule, until a person has approved them for the whole thread.

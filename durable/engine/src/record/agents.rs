@@ -22,6 +22,8 @@ pub(crate) struct Agents {
     known: BTreeMap<String, Known>,
     /// Agents of earlier turns that this turn ended.
     ended: Vec<Agent>,
+    /// How many rounds this turn brought.
+    rounds: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -43,12 +45,14 @@ struct Known {
 struct Kept {
     messages: Rc<[Rc<Message>]>,
     bytes: usize,
+    /// How many rounds of this turn came before it, of all agents; none for a round of an earlier turn.
+    number: Option<usize>,
 }
 
 impl Kept {
-    fn of(round: &Round) -> Kept {
+    fn of(round: &Round, number: Option<usize>) -> Kept {
         let bytes = serde_json::to_vec(round).map_or(usize::MAX, |json| json.len());
-        Kept { messages: round.iter().cloned().map(Rc::new).collect(), bytes }
+        Kept { messages: round.iter().cloned().map(Rc::new).collect(), bytes, number }
     }
 
     fn round(&self) -> Round {
@@ -82,7 +86,7 @@ impl Agents {
     pub(crate) fn new(setting: Option<&AgentSetting>) -> Agents {
         let kept = setting.map(|setting| setting.kept.as_slice()).unwrap_or_default();
         let known = kept.iter().map(|agent| (agent.name.clone(), Known::new(agent.clone(), true)));
-        Agents { known: known.collect(), ended: Vec::new() }
+        Agents { known: known.collect(), ended: Vec::new(), rounds: 0 }
     }
 
     /// The agent of this name, `main` included.
@@ -136,6 +140,19 @@ impl Agents {
         known.map(|known| known.rounds().0.into_iter().map(Kept::round).collect()).unwrap_or_default()
     }
 
+    /// The agents as they stand now, `main` included where it has a row.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Agent> {
+        self.known.values().map(|known| &known.agent)
+    }
+
+    /// The rounds of an agent as far as they are known, each with its number among the rounds of this turn; none for those of
+    /// earlier turns. Oldest first. The flag says that older ones are left out.
+    pub(crate) fn numbered_rounds(&self, name: &str) -> (Vec<(Option<usize>, Round)>, bool) {
+        let Some(known) = self.known.get(name) else { return (Vec::new(), false) };
+        let all = known.recalled.iter().flatten().chain(&known.own);
+        (all.map(|round| (round.number, round.round())).collect(), known.cut)
+    }
+
     /// All that an agent heard since it last answered, as the message with which it is asked.
     pub(crate) fn question(&self, name: &str) -> String {
         let Some(agent) = self.get(name).filter(|agent| !agent.heard.is_empty()) else {
@@ -151,15 +168,16 @@ impl Agents {
                 AgentChange::Made { agent, rounds } => self.made(agent, rounds),
                 AgentChange::Recalled { name, rounds, cut } => {
                     if let Some(known) = self.known.get_mut(name) {
-                        known.recalled = Some(rounds.iter().map(Kept::of).collect());
+                        known.recalled = Some(rounds.iter().map(|round| Kept::of(round, None)).collect());
                         known.cut = *cut;
                     }
                 }
                 AgentChange::Met { name, people } => self.met(name, people.clone()),
                 AgentChange::Heard { names, text } => names.iter().for_each(|name| self.hears(name, text)),
                 AgentChange::Spoke { name, messages } => {
+                    let round = self.numbered(messages);
                     if let Some(known) = self.changing(name) {
-                        known.own.push(Kept::of(messages));
+                        known.own.push(round);
                         known.agent.heard.clear();
                         known.agent.missed = false;
                     }
@@ -180,9 +198,16 @@ impl Agents {
         Some(known)
     }
 
+    /// A round of this turn.
+    fn numbered(&mut self, round: &Round) -> Kept {
+        let number = self.rounds;
+        self.rounds += 1;
+        Kept::of(round, Some(number))
+    }
+
     fn made(&mut self, agent: &Agent, rounds: &[Round]) {
         let mut known = Known::new(agent.clone(), false);
-        known.own = rounds.iter().map(Kept::of).collect();
+        known.own = rounds.iter().map(|round| self.numbered(round)).collect();
         known.is_changed = true;
         let maker = agent.parent.as_deref().unwrap_or(MAIN).to_owned();
         self.met(&maker, People { speakers: vec![agent.name.clone()], listeners: Vec::new() });

@@ -6,7 +6,7 @@ use super::StoreError;
 use super::history;
 use super::path::{ON_PATH, path_of};
 use bindings::rows::arrays_within;
-use engine::journal::{Agent, AgentRow, People, Round};
+use engine::journal::{Agent, AgentRow, MAIN, People, Round};
 use wire::protocol::{Hook, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS};
 
 /// The bytes of rounds that one statement writes: as many as the platform takes of SQL
@@ -73,6 +73,40 @@ pub fn newest_rounds() -> String {
         WHERE id = ?2 AND row < ?3 AND {ON_PATH} ORDER BY row DESC LIMIT ?4"
     )
 }
+
+/// The place of a round.
+#[derive(Debug, PartialEq, Eq)]
+pub struct RoundPlace {
+    /// It is a turn of `main`.
+    pub of_main: bool,
+    pub row: i64,
+    /// The agent's id.
+    pub id: String,
+}
+
+/// The newest rounds of the agents of the list `?2` on the path of `?1`, and the turns of the conversation where the list
+/// has `main`: one more than a dump has, newest first. The message of
+/// `main` ends its turn.
+pub fn newest_places(has_agents: bool) -> String {
+    let path = path_of("path", "?1");
+    let of_agents = format!(
+        "UNION ALL SELECT seq_first, 0, row, id FROM agent_rounds JOIN turns USING (turn_id)
+        WHERE id IN (SELECT value FROM json_each(?2)) AND {ON_PATH}"
+    );
+    let of_agents = if has_agents { of_agents.as_str() } else { "" };
+    let limit = MAX_ROUNDS + 1;
+    format!(
+        "WITH {path}, rounds (seq_first, of_main, row, id) AS (
+            SELECT seq_first, 1, row, '{MAIN}' FROM messages JOIN turns USING (turn_id)
+            WHERE history IS NOT NULL AND '{MAIN}' IN (SELECT value FROM json_each(?2)) AND {ON_PATH}
+            {of_agents})
+        SELECT of_main, row, id FROM rounds ORDER BY seq_first DESC, of_main DESC, row DESC LIMIT {limit}"
+    )
+}
+
+/// The messages of the round of an agent in the row `?1`, and those of a turn.
+pub const ROUND_AT: &str = "SELECT messages FROM agent_rounds WHERE row = ?1";
+pub const TURN_AT: &str = "SELECT history FROM messages WHERE row = ?1";
 
 /// The part of an agent that changes.
 #[derive(Deserialize, Serialize)]
@@ -229,6 +263,53 @@ mod tests {
         assert_eq!(rounds(&thread, 3, "a", 2), ["a 1"]);
         thread.execute_batch(CLEAR).unwrap();
         assert!(thread.prepare(HAS_AGENTS).unwrap().query([]).unwrap().next().unwrap().is_none());
+    }
+
+    fn places(thread: &Connection, last: u64, ids: &[&str], has_agents: bool) -> Vec<(bool, String, String)> {
+        let mut statement = thread.prepare(&newest_places(has_agents)).unwrap();
+        let bindings = params![path(thread, last), serde_json::to_string(ids).unwrap()];
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(RoundPlace { of_main: row.get::<_, i64>(0)? == 1, row: row.get(1)?, id: row.get(2)? })
+        };
+        let places: Vec<RoundPlace> =
+            statement.query_map(bindings, read).unwrap().map(Result::unwrap).collect();
+        let text = |place: RoundPlace| {
+            let query = if place.of_main { TURN_AT } else { ROUND_AT };
+            let text = thread.query_row(query, [place.row], |row| row.get(0)).unwrap();
+            (place.of_main, place.id, text)
+        };
+        places.into_iter().map(text).collect()
+    }
+
+    // A-095: the rounds of a dump, newest first, with the turns of `main`, on the path.
+    #[test]
+    fn a_dump_has_the_rounds_of_its_agents_in_their_order() {
+        let thread = thread();
+        keep(&thread, 1, "a", Some("x"));
+        keep(&thread, 2, "b", Some("x"));
+        keep(&thread, 2, "a", Some("x"));
+        keep(&thread, 3, "a", Some("x"));
+        keep(&thread, 4, "b", Some("x"));
+        for turn in 1..=4 {
+            let row = "INSERT INTO messages (id, turn_id, role, content, created_at, history)
+                VALUES (?1, ?2, 'assistant', '', 0, ?3)";
+            let history = (turn != 2).then(|| format!("turn {turn}"));
+            thread.execute(row, params![format!("m{turn}"), format!("turn-{turn}"), history]).unwrap();
+        }
+        let of = |id: &str, turn: u8| (false, id.to_owned(), format!("{id} {turn}"));
+        let main = |turn: u8| (true, "main".to_owned(), format!("turn {turn}"));
+        assert_eq!(places(&thread, 4, &["a"], true), [of("a", 2), of("a", 1)]);
+        let all = [main(4), of("b", 4), of("a", 2), of("b", 2), main(1), of("a", 1)];
+        assert_eq!(places(&thread, 4, &["main", "a", "b"], true), all);
+        assert_eq!(
+            places(&thread, 3, &["main", "a"], true),
+            [main(3), of("a", 3), of("a", 2), main(1), of("a", 1)]
+        );
+        let texts = serde_json::to_string(&vec!["x"; MAX_ROUNDS + 10]).unwrap();
+        thread.execute(PUT_AGENT_ROUNDS, params!["many", "turn-1", texts]).unwrap();
+        assert_eq!(places(&thread, 4, &["many"], true).len(), MAX_ROUNDS + 1);
+        thread.execute_batch("DROP TABLE agent_rounds").unwrap();
+        assert_eq!(places(&thread, 4, &["main"], false), [main(4), main(1)]);
     }
 
     // Issue 20, 2: a row stays below the platform's 2 MB, whatever an agent said or heard.

@@ -4,10 +4,11 @@ use worker::SqlStorageValue;
 
 use super::StoreError;
 use super::agent_rows::{
-    self, Size, agent_of, columns, newest_rounds, round_arrays, round_texts, select_agents,
+    self, RoundPlace, Size, agent_of, columns, newest_places, newest_rounds, round_arrays, round_texts,
+    select_agents,
 };
 use super::path::Path;
-use super::sql::{Store, int};
+use super::sql::{Row, Store, int};
 use engine::journal::{Agent, AgentRow, Round};
 
 /// How many rounds are read at once.
@@ -64,6 +65,24 @@ impl Store {
                 return Ok((kept, false));
             }
         }
+    }
+
+    /// The newest rounds of these agents on a path, newest first; for `main` the turns of the conversation. There are as many
+    /// as a dump has, and one more.
+    pub fn newest_places(&self, path: &Path, ids: &[String]) -> Result<Vec<RoundPlace>, StoreError> {
+        let has_agents = self.has_agents()?;
+        let bindings = [path.json().into(), serde_json::to_string(ids)?.into()];
+        let rows = self.rows(&newest_places(has_agents), bindings)?;
+        let place =
+            |mut row: Row| Ok(RoundPlace { of_main: row.int(0)? == 1, row: row.int(1)?, id: row.text(2)? });
+        rows.into_iter().map(place).collect()
+    }
+
+    /// The messages of a round as JSON.
+    pub fn round_at(&self, place: &RoundPlace) -> Result<String, StoreError> {
+        let query = if place.of_main { agent_rows::TURN_AT } else { agent_rows::ROUND_AT };
+        let row = self.row(query, [SqlStorageValue::Integer(place.row)])?;
+        row.ok_or_else(|| StoreError("a round is gone".to_owned()))?.text(0)
     }
 
     /// Keeps the agents that a turn made, changed or ended. Belongs into the transaction of the turn's end.

@@ -32,8 +32,9 @@ mod workflow;
 mod workspace;
 
 pub use agent::{
-    AgentCall, AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, DumpedHook,
-    MAX_DUMP_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS, MainAgent, SentDump,
+    AgentCall, AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, DumpBuilder,
+    DumpedHook, MAX_DUMP_AGENTS, MAX_DUMP_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS, MainAgent,
+    SentDump,
 };
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};

@@ -1,6 +1,8 @@
 pub(crate) mod code;
+mod copies;
 mod deaths;
 mod discussions;
+pub(crate) mod dumps;
 mod hooked;
 mod random;
 mod refusals;
