@@ -12,13 +12,14 @@ use engine::journal::{Agent, AgentSetting, MAIN, MAX_TRANSCRIPT_BYTES, People, R
 use engine::ports::{Agents, LogError};
 use wire::protocol::{
     AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode,
-    HookList, MainAgent, Owner, Seq,
+    HOOK_AGENT, HookList, MainAgent, Owner, Seq,
 };
 
 use super::compose::{self, misconfigured};
 use super::limits::{self, AgentsThatStay};
 use super::respond::{json_response, no_content};
 use super::revive::spec;
+use super::start::new_id;
 use super::thread::Thread;
 
 mod dumps;
@@ -56,12 +57,30 @@ impl Thread {
         if !asks || allowed == AgentsThatStay::Off {
             return request.agent.as_deref().map_or(Ok(None), |name| Err(unknown(name)));
         }
+        let named = request.agent.as_deref();
+        if let Some(hook) = named.and_then(|name| name.strip_prefix(HOOK_AGENT)) {
+            let spoken_to = if is_new { None } else { self.hook_as_agent(hook, path)? };
+            let hook = spoken_to.ok_or_else(|| unknown(named.unwrap_or_default()))?;
+            return Ok(Some(AgentSetting { root: Some(hook.name.clone()), kept: vec![hook] }));
+        }
         let kept = if is_new { Vec::new() } else { self.store.agents(path)? };
         let root = request.agent.clone().filter(|name| name != MAIN);
         if let Some(name) = root.as_ref().filter(|name| !kept.iter().any(|agent| agent.name == **name)) {
             return Err(unknown(name));
         }
         Ok(Some(AgentSetting { root, kept }))
+    }
+
+    /// A hook of the thread as the agent that answers a person: a model with the hook's words and without tools, which
+    /// remembers what the person and it said on the path. None: the thread has no such hook, or its hook asks no model.
+    fn hook_as_agent(&self, name: &str, path: &Path) -> Result<Option<Agent>, ApiError> {
+        let hook = self.store.rules()?.hooks.into_iter().find(|hook| hook.name == name);
+        let Some(instructions) = hook.and_then(|hook| hook.instructions) else { return Ok(None) };
+        let name = format!("{HOOK_AGENT}{name}");
+        let known = self.store.agents_and_hooks(path)?.into_iter().find(|agent| agent.name == name);
+        let agent =
+            known.unwrap_or_else(|| Agent { id: new_id(self.clock.now_ms()), name, ..Agent::default() });
+        Ok(Some(Agent { instructions, tools: Some(Vec::new()), ..agent }))
     }
 
     /// `main`, and the agents on the thread's path.
@@ -101,11 +120,11 @@ impl Thread {
         Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators })
     }
 
-    /// The agent of this name on the thread's path.
+    /// The agent of this name on the thread's path, or the hook to which a person spoke.
     fn agent(&self, name: &str) -> Result<(Path, Agent), ApiError> {
         let path = self.store.path()?;
         let found =
-            self.store.agents(&path)?.into_iter().find(|agent| agent.name == name && name != MAIN);
+            self.store.agents_and_hooks(&path)?.into_iter().find(|agent| agent.name == name && name != MAIN);
         found.map(|agent| (path, agent)).ok_or_else(|| unknown(name))
     }
 

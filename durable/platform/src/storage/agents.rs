@@ -10,6 +10,7 @@ use super::agent_rows::{
 use super::path::Path;
 use super::sql::{Row, Store, int};
 use engine::journal::{Agent, AgentRow, Round};
+use wire::protocol::HOOK_AGENT;
 
 /// How many rounds are read at once.
 const ROWS: usize = 8;
@@ -26,8 +27,14 @@ impl Store {
         Ok(self.row(agent_rows::HAS_AGENTS, [])?.is_some())
     }
 
-    /// The agents on a path, `main` included.
+    /// The agents on a path, `main` included. The hooks to which a person spoke are no agents.
     pub fn agents(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
+        let all = self.agents_and_hooks(path)?;
+        Ok(all.into_iter().filter(|agent| !agent.name.starts_with(HOOK_AGENT)).collect())
+    }
+
+    /// The agents on a path, and each hook to which a person spoke as an agent of its own.
+    pub fn agents_and_hooks(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
         if !self.has_agents()? {
             return Ok(Vec::new());
         }

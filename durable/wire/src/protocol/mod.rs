@@ -56,7 +56,7 @@ pub use form::{
 #[cfg(feature = "openapi")]
 pub use hook::HOOK_NAME;
 pub use hook::{
-    Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
+    HOOK_AGENT, Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
     MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
 };
 pub use instructions::{

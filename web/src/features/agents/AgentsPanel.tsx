@@ -59,7 +59,7 @@ export function AgentsPanel({ chat, threadId, onClose }: PanelProps) {
           </p>
           {main && <Main agent={main} />}
           {phase === "ready" && <Restore />}
-          {threadId !== null && <Hooks threadId={threadId} />}
+          {threadId !== null && <Hooks chat={chat} threadId={threadId} />}
         </>
       )}
     </Side>
