@@ -9,6 +9,7 @@ mod refusals;
 mod roots;
 mod tasks;
 pub(crate) mod templates;
+mod trees;
 pub(crate) mod websearch;
 
 use std::rc::Rc;
