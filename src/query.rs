@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use engine::journal::fault_of_name;
 use uuid::Uuid;
 use wire::protocol::{ApiError, line};
 
@@ -83,6 +84,15 @@ pub fn name(query: &str) -> Result<String, ApiError> {
     line("name", &value(query, "name").unwrap_or_default())
 }
 
+/// The name that an agent is restored `as`; none: that of its dump.
+pub fn restored_as(query: &str) -> Result<Option<String>, ApiError> {
+    let Some(name) = value(query, "as") else { return Ok(None) };
+    match fault_of_name(&name) {
+        Some(fault) => Err(ApiError::field("as", fault)),
+        None => Ok(Some(name.into_owned())),
+    }
+}
+
 /// The event after which a stream goes on; 0 is the beginning. The header wins, because a browser that reconnects sends
 /// it along with the URL that it first used. Both must be numbers.
 pub fn after(query: &str, last_event_id: Option<&str>) -> Result<u64, ApiError> {
@@ -122,7 +132,21 @@ pub fn value<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_SEQ, Page, after, all_versions, name, page, response, wanted};
+    use super::{MAX_SEQ, Page, after, all_versions, name, page, response, restored_as, wanted};
+
+    //
+    #[test]
+    fn an_agent_is_restored_under_a_name_that_it_may_have() {
+        for (query, expected) in [
+            ("", Ok(None)),
+            ("as=", Ok(None)),
+            ("as=critic-2", Ok(Some("critic-2".to_owned()))),
+            ("as=main", Err(Some("as".to_owned()))),
+            ("as=Critic", Err(Some("as".to_owned()))),
+        ] {
+            assert_eq!(restored_as(query).map_err(|error| error.field.clone()), expected, "{query}");
+        }
+    }
 
     #[test]
     fn limit_and_cursor_are_read() {

@@ -166,6 +166,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::RestoreAgent { .. } => row
             .in_thread()
             .takes(json!({ "name": "critic", "instructions": "Find the weakest argument." }))
+            .query(restored_as())
             .gives::<AgentList>(200)
             .refuses(&[E::AgentExists, E::TooManyHooks, E::TurnInProgress, E::QuotaExceeded]),
         Route::AgentRounds { .. } => {
@@ -296,6 +297,13 @@ fn limit(what: &str) -> Parameter {
 
 fn cursor() -> Parameter {
     Parameter::text("cursor", "The `next_cursor` of the page before.")
+}
+
+fn restored_as() -> Parameter {
+    let schema = json!({ "type": "string", "pattern": "^([a-z][a-z0-9_-]{0,31})?$" });
+    let what =
+        "The name of the restored agent, in place of the dump's `name`. The agents below it keep theirs.";
+    Parameter::new("as", what, schema).such_as(json!("critic-2"))
 }
 
 fn receipt() -> Parameter {

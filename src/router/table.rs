@@ -176,11 +176,13 @@ routes! {
     Delete "/api/threads/{}/queue/{}" => RemoveQueued(id, message), Needs(Write), Nothing;
     /// Lists the agents of a thread that the path has, `main` among them, with their instructions and hooks.
     Get "/api/threads/{}/agents" => Agents(id), Needs(Read), Nothing;
-    /// Restores an agent from a dump, under a free name. It hears that it woke in another conversation.
+    /// Restores an agent from a dump, with the agents below it, under free names. All of them are restored, or none. Each hears
+    /// that it woke in another conversation.
     Post "/api/threads/{}/agents" => RestoreAgent(id), Needs(Write), json_of::<AgentDump>(MAX_DUMP_BYTES);
     /// Lists what an agent was asked, did and answered: the newest rounds, oldest first, or those before a cursor.
     Get "/api/threads/{}/agents/{}/messages" => AgentRounds(id, agent), Needs(Read), Nothing;
-    /// Returns an agent with all that it remembers.
+    /// Returns an agent with all that it remembers, and the agents below it. `main` has its prompt as its instructions, and the
+    /// turns of the conversation as its rounds. The oldest rounds of all are left out where a dump has no room for them.
     Get "/api/threads/{}/agents/{}/dump" => DumpAgent(id, agent), Needs(Read), Nothing;
     /// Ends an agent and all that it made. Their names are free again.
     Delete "/api/threads/{}/agents/{}" => EndAgent(id, agent), Needs(Write), Nothing;

@@ -23,13 +23,19 @@ pub async fn ask(call: &Call, owner: Owner, id: &str, command: ThreadCommand) ->
     object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
-/// `POST /api/threads/{id}/agents`: a dump, within the day's quotas of uploads.
+/// `POST /api/threads/{id}/agents`: a dump, within the day's quotas of uploads. `?as=` names its first agent anew.
 pub async fn restore_agent(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     let pauses = pauses(Date::now().as_millis());
     let pace = Pace::new(&pauses);
-    let SentDump { dump, rounds } = SentDump::parse(body, &pace).await?;
+    let SentDump { mut dump, rounds } = SentDump::parse(body, &pace).await?;
     pace.before(body.len()).await?;
-    let asked = ask(call, owner.clone(), id, ThreadCommand::RestoreAgent { dump: Box::new(dump), rounds });
+    if let Some(name) = query::restored_as(call.query())? {
+        dump.name = name;
+    }
+    let mut rounds = rounds.into_iter();
+    let (own, below) = (rounds.next().unwrap_or_default(), rounds.collect());
+    let command = ThreadCommand::RestoreAgent { dump: Box::new(dump), rounds: own, below };
+    let asked = ask(call, owner.clone(), id, command);
     uploads::within(call, &owner, body.len(), asked, Answer::is_ok).await
 }
 

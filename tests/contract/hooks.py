@@ -27,7 +27,7 @@ BEYOND_SCHEMAS = [
     ("Chat", r"if_running", "a message that replaces another one cannot wait"),
     ("Chat", r"continue|content|thread_id", "a limit must have ended the turn, which stands instead of a message and needs its thread"),
     ("Chat", r"agent", "an agent has no mode"),
-    ("RestoreAgent", r"name|instructions|heard|rounds.*|hooks.*", "no agent is main, bytes are bounded, and each call needs its result"),
+    ("RestoreAgent", r"as|(agents\[\d+\]\.)*(name|instructions|heard|speakers.*|listeners.*|agents|rounds.*|hooks.*)", "no agent below is main, names differ, people are own agents, bytes are bounded, and each call needs its result"),
     ("ChangeThread", r"title|current_turn_id", "one member at a time, and the thread must have the turn"),
     ("(Put|Delete)?(Workspace)?File", r"path", "a path must have one reading only"),
     ("AiSdkChat", r"(messages|tools)(\[\d+\].*)?|system", "the newest message must be one to answer, a tool must be one of ours, and bytes are bounded"),

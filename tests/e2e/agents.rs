@@ -1,6 +1,7 @@
 //! Agents that stay: made by a model, kept with the turns of the thread's path, listed, talked to, dumped and restored by
 //! routes. Issue 20, items 2 and 4.
 
+mod dumps;
 mod hostile;
 mod listed;
 mod stored_size;
@@ -213,9 +214,9 @@ async fn an_agent_is_dumped_restored_and_ended() {
     for name in ["nobody", "main"] {
         let gone = case.client.send("DELETE", &of(&thread, name), "").await;
         assert_problem(gone, 404, "agent_not_found", None).await;
-        let gone = case.client.get(&format!("{}/dump", of(&thread, name))).await;
-        assert_problem(gone, 404, "agent_not_found", None).await;
     }
+    let gone = case.client.get(&format!("{}/dump", of(&thread, "nobody"))).await;
+    assert_problem(gone, 404, "agent_not_found", None).await;
     dump["name"] = json!("Not A Name");
     assert_problem(case.client.post(&there, &dump).await, 400, "invalid_request", Some("name")).await;
     dump["rounds"] = json!([[{ "assistant": { "content": "first" } }]]);

@@ -51,7 +51,7 @@ workspace?: string,
  */
 agents?: boolean, 
 /**
- * The agent that answers in place of `main`, which does not hear it. It asks for agents as well.
+ * The agent that answers in place of `main`, which does not hear it, or `hook:NAME`. It asks for agents as well.
  */
 agent?: string, };
 

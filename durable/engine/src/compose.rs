@@ -4,6 +4,7 @@
 use std::rc::Rc;
 
 use crate::agents::{DIGEST_CALL, REPLY_CALL, discuss, task, terminate, todo, websearch};
+use crate::agents::{dump_agent, list_agents, restore_agent};
 use crate::calls::{finish, memory, subtask};
 use crate::hooks;
 use crate::journal::{Entry, History, Past, Shown, TurnSpec};
@@ -32,6 +33,9 @@ const CALLS: &[&Own] = &[
     &terminate::CALL,
     &todo::CALL,
     &websearch::CALL,
+    &list_agents::CALL,
+    &dump_agent::CALL,
+    &restore_agent::CALL,
     &REPLY_CALL,
     &DIGEST_CALL,
     &complete::CALL,
@@ -66,10 +70,19 @@ pub fn declarations() -> Vec<ToolSpec> {
     ]
 }
 
-/// The declarations of the calls of a turn whose request asks for agents. A turn without the tools that `websearch` needs
+/// The declarations of the calls of a turn whose request asks for agents. A turn without the tools that one of them needs
 /// does not offer it.
 pub fn agent_declarations() -> Vec<ToolSpec> {
-    vec![task::spec(), discuss::spec(), terminate::spec(), todo::spec(), websearch::spec()]
+    vec![
+        task::spec(),
+        discuss::spec(),
+        terminate::spec(),
+        todo::spec(),
+        websearch::spec(),
+        list_agents::spec(),
+        dump_agent::spec(),
+        restore_agent::spec(),
+    ]
 }
 
 impl Turn {
@@ -135,6 +148,9 @@ mod tests {
                 "terminate",
                 "todo_write",
                 "websearch",
+                "list_agents",
+                "dump_agent",
+                "restore_agent",
                 "agent_reply",
                 "digest_page",
                 "complete_step",

@@ -1,13 +1,13 @@
 //! Selects the tools that a turn offers to its root, and those of the steps of a waiting plan from another chat context.
 
-use crate::agents::{todo, websearch};
+use crate::agents::{dump_agent, restore_agent, todo, websearch};
 use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
 use crate::journal::{DraftContext, PlanContext};
 use crate::plan::{create, update};
-use crate::ports::Tools;
+use crate::ports::{Tool, Tools};
 use crate::profiles::{ContextProfile, Limits};
-use crate::toolbelt::{Rule, ToolPolicy, ToolSpec, client};
+use crate::toolbelt::{Reads, Rule, ToolPolicy, ToolSpec, client};
 use crate::workflow::complete;
 use wire::protocol::{ClientTool, Plan};
 
@@ -63,6 +63,7 @@ pub fn offered(
     if !websearch::has_tools(offered.iter()) {
         offered.retain(|spec| spec.name != websearch::NAME);
     }
+    without_files(tools, &mut offered);
     offered
 }
 
@@ -100,6 +101,20 @@ pub fn draft_context<E>(
 fn allowed(specs: impl Iterator<Item = ToolSpec>, policy: &ToolPolicy) -> Vec<ToolSpec> {
     let ruled = specs.map(|spec| (policy.rule(&spec), spec)).filter(|(rule, _)| *rule != Rule::Off);
     ruled.map(|(rule, spec)| ask(spec, rule, policy)).collect()
+}
+
+/// Takes the calls away that write and read dumps in files, where no tool does so.
+fn without_files(tools: &dyn Tools, offered: &mut Vec<ToolSpec>) {
+    let any = |does: fn(&dyn Tool) -> bool| {
+        offered.iter().filter_map(|spec| tools.find(spec)).any(|tool| does(tool.as_ref()))
+    };
+    let writes = any(|tool| tool.writes_files());
+    let reads = any(|tool| tool.spec().reads == Some(Reads::WorkspaceFile));
+    offered.retain(|spec| match spec.name.as_str() {
+        dump_agent::NAME => writes,
+        restore_agent::NAME => reads,
+        _ => true,
+    });
 }
 
 /// Some tools ask under every rule, until a person has approved them for the whole thread.

@@ -10,7 +10,7 @@ use crate::toolbelt::ToolSpec;
 pub use crate::toolbelt::ToolError;
 use crate::versions::{Seen, Versions};
 use futures::FutureExt;
-use futures::future::LocalBoxFuture;
+use futures::future::{LocalBoxFuture, ready};
 use futures::stream::LocalBoxStream;
 use wire::model::{ModelError, ModelEvent, ModelReply, ModelRequest};
 use wire::protocol::{Event, Seq};
@@ -132,6 +132,19 @@ pub trait Tool {
         _context: &ToolContext,
     ) -> Option<LocalBoxFuture<'static, Result<Versions, ToolError>>> {
         None
+    }
+    /// The whole content that a call with these arguments reads, where its result has only a part of it. The service asks for
+    /// it after the call itself has ended well. `workspace_root`: see [`ToolContext`].
+    fn whole(
+        &self,
+        _arguments: &str,
+        _workspace_root: Option<&str>,
+    ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        ready(Err(ToolError("the content is longer than a result".to_owned()))).boxed_local()
+    }
+    /// Whether it writes a text file of the turn's workspace: it takes `{path, content}`.
+    fn writes_files(&self) -> bool {
+        false
     }
     /// Validates the arguments and runs. The model reads an error, so its text says how to correct the call.
     fn run(

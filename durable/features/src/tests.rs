@@ -223,11 +223,29 @@ fn agents_search_with_the_tools_of_the_web() {
         specs.into_iter().map(|spec| spec.name).collect::<Vec<_>>()
     };
     let (with, without) = (offered(web::testing::everything()), offered(web::testing::config(&[])));
-    let of_agents = ["task", "discuss", "terminate", "todo_write", "websearch"];
+    let of_agents = ["task", "discuss", "terminate", "todo_write", "websearch", "list_agents"];
     for name in of_agents {
         assert!(with.iter().any(|offered| offered == name) && is_known(name), "{name}");
         assert_eq!(without.iter().any(|offered| offered == name), name != "websearch", "{name}");
     }
+}
+
+// dumps stand in files of the workspace. A turn without files, or whose policy has them off, offers no dumps.
+#[test]
+fn agents_are_dumped_into_files_of_the_workspace() {
+    let tools = Standard::new(&everything());
+    let has = |policy: &ToolPolicy, agents: bool| {
+        let specs = engine::offer::offered(&tools, &[], policy, InContext { agents, ..in_a_thread() });
+        ["list_agents", "dump_agent", "restore_agent"].map(|name| specs.iter().any(|spec| spec.name == name))
+    };
+    let workspace_root = Some("root/".to_owned());
+    let with = ToolPolicy { workspace_root, ..ToolPolicy::of(ContextKind::Thread) };
+    assert_eq!(has(&with, true), [true, true, true]);
+    assert_eq!(has(&with, false), [false, false, false]);
+    assert_eq!(has(&ToolPolicy::of(ContextKind::Thread), true), [true, false, false]);
+    let rules = serde_json::from_value(json!({"write_file": "off"})).unwrap();
+    let reading = with.narrowed(rules, std::collections::BTreeSet::new());
+    assert_eq!(has(&reading, true), [true, false, true]);
 }
 
 // N-106: without a search service there is no `web_search`.

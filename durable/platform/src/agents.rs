@@ -9,16 +9,11 @@ use crate::storage::StoreError;
 use crate::storage::agent_rows::ending;
 use crate::storage::path::Path;
 use crate::storage::sql::Store;
-use engine::hooks::MAX_HOOKS_BYTES;
-use engine::journal::{
-    Agent, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
-    MAX_TRANSCRIPT_BYTES, People, Round, TurnSpec, fault_of_name,
-};
+use engine::journal::{Agent, AgentSetting, MAIN, MAX_TRANSCRIPT_BYTES, People, Round, TurnSpec};
 use engine::ports::{Agents, LogError, Recalled};
-use wire::model::Message;
 use wire::protocol::{
-    AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest,
-    DumpedHook, ErrorCode, Hook, HookList, MAX_DUMP_BYTES, MainAgent, NewHook, Owner, Seq,
+    AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, ApiError, ChatRequest, ErrorCode,
+    HOOK_AGENT, HookList, MainAgent, Owner, Seq,
 };
 
 use super::compose::misconfigured;
@@ -29,16 +24,7 @@ use super::revive::spec;
 use super::start::new_id;
 use super::thread::Thread;
 
-/// The words that an agent hears first after it was restored.
-const WOKEN: &str = "[You were restored from a copy of yourself, into another conversation. What you remember happened elsewhere: its \
-     files, tools and people may not be here.]";
-/// The most bytes of the names in a dump: a row has them beside the instructions.
-const MAX_NAMES_BYTES: usize = 100_000;
-// An agent's dump is never larger than the largest that may be restored. A character of a text has at most six in JSON.
-const _: () = assert!(
-    MAX_TRANSCRIPT_BYTES + 6 * (MAX_HEARD_BYTES + MAX_INSTRUCTIONS_BYTES) + MAX_NAMES_BYTES + MAX_HOOKS_BYTES
-        < MAX_DUMP_BYTES
-);
+mod dumps;
 
 /// The agents of a turn's path, for the engine.
 pub struct KeptAgents {
@@ -76,6 +62,12 @@ impl Thread {
         if !asks || allowed == AgentsThatStay::Off {
             return request.agent.as_deref().map_or(Ok(None), |name| Err(unknown(name)));
         }
+        let named = request.agent.as_deref();
+        if let Some(hook) = named.and_then(|name| name.strip_prefix(HOOK_AGENT)) {
+            let spoken_to = if is_new { None } else { self.hook_as_agent(hook, path)? };
+            let hook = spoken_to.ok_or_else(|| unknown(named.unwrap_or_default()))?;
+            return Ok(Some(AgentSetting { root: Some(hook.name.clone()), kept: vec![hook], has_lives: false }));
+        }
         let kept = if is_new { Vec::new() } else { self.store.agents(path)? };
         let root = request.agent.clone().filter(|name| name != MAIN);
         if let Some(name) = root.as_ref().filter(|name| !kept.iter().any(|agent| agent.name == **name)) {
@@ -84,6 +76,18 @@ impl Thread {
         let with_lives = if is_new { BTreeSet::new() } else { self.store.agents_with_lives(path)? };
         let has_lives = kept.iter().any(|agent| agent.name != MAIN && with_lives.contains(&agent.id));
         Ok(Some(AgentSetting { root, kept, has_lives }))
+    }
+
+    /// A hook of the thread as the agent that answers a person: a model with the hook's words and without tools, which
+    /// remembers what the person and it said on the path. None: the thread has no such hook, or its hook asks no model.
+    fn hook_as_agent(&self, name: &str, path: &Path) -> Result<Option<Agent>, ApiError> {
+        let hook = self.store.rules()?.hooks.into_iter().find(|hook| hook.name == name);
+        let Some(instructions) = hook.and_then(|hook| hook.instructions) else { return Ok(None) };
+        let name = format!("{HOOK_AGENT}{name}");
+        let known = self.store.agents_and_hooks(path)?.into_iter().find(|agent| agent.name == name);
+        let agent =
+            known.unwrap_or_else(|| Agent { id: new_id(self.clock.now_ms()), name, ..Agent::default() });
+        Ok(Some(Agent { instructions, tools: Some(Vec::new()), ..agent }))
     }
 
     /// `main`, and the agents on the thread's path.
@@ -123,10 +127,11 @@ impl Thread {
         Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators, own_hooks: own })
     }
 
-    /// The agent of this name on the thread's path.
+    /// The agent of this name on the thread's path, or the hook to which a person spoke.
     fn agent(&self, name: &str) -> Result<(Path, Agent), ApiError> {
         let path = self.store.path()?;
-        let found = self.store.agents(&path)?.into_iter().find(|agent| agent.name == name && name != MAIN);
+        let found =
+            self.store.agents_and_hooks(&path)?.into_iter().find(|agent| agent.name == name && name != MAIN);
         found.map(|agent| (path, agent)).ok_or_else(|| unknown(name))
     }
 
@@ -150,63 +155,6 @@ impl Thread {
         let rounds = rounds
             .map(|round| AgentRound { turn_id: round.turn_id, messages: agent_messages(round.messages) });
         json_response(&AgentRounds { rounds: rounds.collect(), next_cursor })
-    }
-
-    /// An agent with all that it remembers.
-    pub fn dump_agent(self: &Rc<Self>, owner: &Owner, name: &str) -> Result<Response, ApiError> {
-        self.found(owner)?;
-        let (path, agent) = self.agent(name)?;
-        let (rounds, _) = self.store.agent_rounds(&path, &agent.id, i64::MAX, MAX_TRANSCRIPT_BYTES)?;
-        let Agent { name, instructions, code, tools, servers, denied, heard, hooks, .. } = agent;
-        let rounds = rounds.into_iter().map(|round| agent_messages(round.messages)).collect();
-        let hooks = hooks.into_iter().map(DumpedHook::from).collect();
-        json_response(&AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds })
-    }
-
-    /// Makes an agent of `main` from a dump. It stands with the last turn of the thread's path.
-    pub async fn restore_agent(
-        self: &Rc<Self>,
-        owner: &Owner,
-        dump: AgentDump,
-        kept_rounds: Vec<String>,
-    ) -> Result<Response, ApiError> {
-        let hooks = check(&dump)?;
-        self.found(owner)?;
-        {
-            let _alone = self.admitting.lock().await;
-            let (turn_id, path) = self.end_of_path(owner)?;
-            let kept = self.store.agents(&path)?;
-            if kept.iter().any(|agent| agent.name == dump.name) {
-                let detail = format!("there is an agent {:?} already: give the copy another name", dump.name);
-                return Err(ApiError::new(ErrorCode::AgentExists, detail));
-            }
-            if kept.iter().filter(|agent| agent.name != MAIN).count() >= MAX_AGENTS {
-                let detail = format!("a thread has at most {MAX_AGENTS} agents");
-                return Err(ApiError::new(ErrorCode::AgentExists, detail));
-            }
-            let AgentDump { name, instructions, code, tools, servers, denied, mut heard, rounds, .. } = dump;
-            heard.push(WOKEN.to_owned());
-            let id = new_id(self.clock.now_ms());
-            let agent = Agent {
-                id: id.clone(),
-                name,
-                instructions,
-                code,
-                tools,
-                servers,
-                denied,
-                heard,
-                hooks,
-                ..Agent::default()
-            };
-            let rounds = rounds.into_iter().map(|round| round.into_iter().map(Message::from).collect());
-            let row = AgentRow { agent, has_ended: false, rounds: rounds.collect() };
-            self.store.transaction(|| {
-                self.store.keep_agents(&turn_id, &[row])?;
-                self.store.keep_rounds(&turn_id, &id, &kept_rounds)
-            })?;
-        }
-        self.list_agents(owner)
     }
 
     /// Ends an agent and all that it made.
@@ -251,41 +199,6 @@ impl Thread {
 fn unknown(name: &str) -> ApiError {
     let shown: String = name.chars().take(40).collect();
     ApiError::new(ErrorCode::AgentNotFound, format!("there is no agent {shown:?} in this thread"))
-}
-
-/// Refuses a dump that goes beyond the limits of an agent. Returns its hooks.
-fn check(dump: &AgentDump) -> Result<Vec<Hook>, ApiError> {
-    if let Some(fault) = fault_of_name(&dump.name) {
-        return Err(ApiError::field("name", fault));
-    }
-    if dump.instructions.len() > MAX_INSTRUCTIONS_BYTES {
-        return Err(ApiError::field("instructions", format!("at most {MAX_INSTRUCTIONS_BYTES} bytes")));
-    }
-    if dump.code.as_deref().is_some_and(|name| !engine::agents::answers(name)) {
-        return Err(ApiError::field("code", "no call of this name can answer in an agent's place"));
-    }
-    let heard: usize = dump.heard.iter().map(String::len).sum();
-    if heard + WOKEN.len() > MAX_HEARD_BYTES {
-        return Err(ApiError::field("heard", format!("at most {MAX_HEARD_BYTES} bytes")));
-    }
-    let names = dump.tools.iter().flatten().chain(&dump.servers).chain(&dump.denied);
-    if names.map(|name| name.len() + 3).sum::<usize>() > MAX_NAMES_BYTES {
-        return Err(ApiError::field("tools", format!("at most {MAX_NAMES_BYTES} bytes of names")));
-    }
-    hooks_of_dump(&dump.hooks)
-}
-
-/// The hooks of a dump. Refuses those that no agent could have made.
-fn hooks_of_dump(dumped: &[DumpedHook]) -> Result<Vec<Hook>, ApiError> {
-    let define = |(number, hook): (usize, &DumpedHook)| {
-        let DumpedHook { name, on, calls, builtin, options, instructions, reads, of } = hook.clone();
-        let (on, calls, options, reads) = (Some(on), Some(calls), Some(options), Some(reads));
-        let new = NewHook { on, calls, builtin, options, instructions, reads, of };
-        engine::hooks::define(&name, new).map_err(|error| error.renamed("", &format!("hooks[{number}].")))
-    };
-    let hooks = dumped.iter().enumerate().map(define).collect::<Result<Vec<Hook>, ApiError>>()?;
-    engine::hooks::check_together(&hooks)?;
-    Ok(hooks)
 }
 
 /// A round as its user reads it.

@@ -8,7 +8,7 @@ use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
 use engine::journal::Answer;
 use wire::pace::Pace;
-use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, SentDump, ThreadCommand, ThreadEnvelope};
 
 use super::admission::Manner;
 use super::chat::Ask;
@@ -143,7 +143,10 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             thread.list_agent_rounds(&owner, &name, cursor.as_deref())
         }
         ThreadCommand::DumpAgent { name } => thread.dump_agent(&owner, &name),
-        ThreadCommand::RestoreAgent { dump, rounds } => thread.restore_agent(&owner, *dump, rounds).await,
+        ThreadCommand::RestoreAgent { dump, rounds, below } => {
+            let rounds = [rounds].into_iter().chain(below).collect();
+            thread.restore_agent(&owner, SentDump { dump: *dump, rounds }).await
+        }
         ThreadCommand::EndAgent { name } => thread.end_agent(&owner, &name).await,
         ThreadCommand::StartSession { session_id, workflow, goal, visitor } => {
             thread.start_session((&owner, thread_id), session_id, *workflow, (goal, visitor)).await

@@ -253,3 +253,53 @@ async fn a_hook_sees_what_a_template_reads() {
         assert!(case.requests("a").await.requests.is_empty());
     }
 }
+
+// a hook of the thread with instructions answers a person, and remembers it. The operator's does not, nor one of code.
+#[tokio::test]
+async fn a_person_talks_to_a_hook_of_the_thread() {
+    let case = case().await;
+    let (thread, path) = begun(&case).await;
+    let judge = json!({ "on": "action", "match": ["write_file"], "instructions": "You judge files." });
+    case.client.put(&format!("{path}/judge"), &judge).await.expect(200).await;
+    case.client.put(&format!("{path}/code"), &loops()).await.expect(200).await;
+    let ask = async |marker: &str, words: &str| {
+        case.script(marker, [text("I look at files.")]).await;
+        let body = json!({ "thread_id": thread, "content": case.said(words, marker), "agent": "hook:judge" });
+        let events = case.chat_with(&body).await;
+        assert_eq!(first(&events, "model_call_update").data["agent"], "hook:judge");
+        case.requests(marker).await.requests[0].body.clone()
+    };
+    let asked = ask("first", "What do you do?").await;
+    assert_eq!(asked["messages"][0]["content"], "You judge files.");
+    assert!(asked.get("tools").is_none_or(|tools| tools == &json!([])), "{asked}");
+    let again = ask("second", "And why?").await.to_string();
+    assert!(again.contains("What do you do?") && again.contains("I look at files."), "{again}");
+    assert!(!again.contains("Yes?"), "it does not see the conversation: {again}");
+
+    // `main` did not hear it, and it is no agent.
+    case.script("main", [call("list_agents", json!({})), text("Nobody.")]).await;
+    let body =
+        json!({ "thread_id": thread, "content": case.said("Whom do you have?", "main"), "agents": true });
+    case.chat_with(&body).await;
+    let asked = case.requests("main").await.requests[1].body.to_string();
+    assert!(asked.contains("Yes?") && !asked.contains("I look at files.") && !asked.contains("hook:judge"));
+    let agents = format!("/api/threads/{thread}/agents");
+    assert_eq!(case.client.read(&agents).await["agents"], json!([]));
+    assert_eq!(case.client.read(&format!("{agents}/main/dump")).await.get("agents"), None);
+    let rounds = case.client.read(&format!("{agents}/hook:judge/messages")).await;
+    assert_eq!(rounds["rounds"].as_array().map(Vec::len), Some(2));
+    assert_problem(case.client.get(&format!("{agents}/hook:judge/dump")).await, 404, "agent_not_found", None)
+        .await;
+
+    for other in ["hook:guard", "hook:loops", "hook:code", "hook:nobody", "hook:"] {
+        let body = json!({ "thread_id": thread, "content": "Hello.", "agent": other });
+        assert_problem(case.client.post("/api/chat", &body).await, 404, "agent_not_found", None).await;
+    }
+    let body =
+        json!({ "thread_id": thread, "content": "Hello.", "agent": format!("hook:{}", "x".repeat(33)) });
+    assert_problem(case.client.post("/api/chat", &body).await, 400, "invalid_request", Some("agent")).await;
+    // A hook that is gone does not answer.
+    case.client.send("DELETE", &format!("{path}/judge"), "").await.expect(204).await;
+    let body = json!({ "thread_id": thread, "content": "Hello.", "agent": "hook:judge" });
+    assert_problem(case.client.post("/api/chat", &body).await, 404, "agent_not_found", None).await;
+}

@@ -2,15 +2,20 @@
 //! them. The rows that they leave are `journal/agent.rs`, their sum in a turn is `record/agents.rs`.
 //!
 //! A reader starts at the calls: `task` makes or asks an agent, `discuss` has several answer, `terminate` ends one, and
-//! `todo` keeps a list. `discussion` has agents answer one after the other, and `reply` is the call of each answer.
-//! `template` reads what a template says. `websearch` searches the web: a call of its own, and by `code` also an agent that
-//! stays.
+//! `todo` keeps a list. `list_agents`, `dump_agent` and `restore_agent` list, write and read agents (`dump`). `discussion`
+//! has agents answer one after the other, and `reply` is the call of each answer. `template` reads what a template says.
+//! `websearch` searches the web: a call of its own, and by `code` also an agent that stays.
 
 mod code;
+mod copies;
 pub mod discuss;
 mod discussion;
+pub mod dump;
+pub mod dump_agent;
+pub mod list_agents;
 mod page;
 mod reply;
+pub mod restore_agent;
 pub mod task;
 mod template;
 pub mod terminate;

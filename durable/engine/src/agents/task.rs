@@ -5,9 +5,10 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::copies;
 use super::discussion::{self, Said};
 use super::template::{self, Template};
-use crate::journal::{Agent, AgentChange, MAX_AGENTS, MAX_INSTRUCTIONS_BYTES, People, fault_of_name};
+use crate::journal::{Agent, AgentChange, MAX_AGENTS, MAX_INSTRUCTIONS_BYTES, People, Round, fault_of_name};
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::toolbelt::arguments::{self, refused};
@@ -35,6 +36,8 @@ struct Arguments {
     tools: Option<Vec<String>>,
     #[serde(default)]
     from: Option<String>,
+    #[serde(default)]
+    agents: Vec<String>,
 }
 
 impl Arguments {
@@ -68,6 +71,11 @@ fn declared() -> ToolSpec {
                     "description": "the tools that it may use, from your own; all of them if absent",
                 },
                 "from": {"type": "string", "description": "an agent of yours whose memory it gets a copy of"},
+                "agents": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "agents of yours, of which it gets copies as agents of its own; the copy of b has the name NAME_b",
+                },
             },
             "required": ["name"],
             "additionalProperties": false,
@@ -116,7 +124,7 @@ async fn begun(call: &Running<'_>) -> Result<Result<(Arguments, String), ToolErr
         Ok(asked) => asked,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let notes = left_out(call, &asked);
+    let notes = left_out(call, &asked) + &copies::note(&asked.name, &asked.agents);
     if turn.replay.changed_agents(call.key) {
         return Ok(Ok((asked, notes)));
     }
@@ -131,6 +139,9 @@ async fn begun(call: &Running<'_>) -> Result<Result<(Arguments, String), ToolErr
     if let Some(source) = asked.from.as_ref().filter(|source| has_made(turn, turn.maker(call.parent), source))
     {
         turn.recall(source, &format!("{}f", call.key))?;
+    }
+    if asked.agents.iter().all(|name| has_made(turn, turn.maker(call.parent), name)) {
+        copies::recall(turn, call.key, &asked.agents)?;
     }
     match template.and_then(|template| changes(call, &asked, template)) {
         Ok(changes) => turn.change_agents(call.key, changes)?,
@@ -173,8 +184,13 @@ fn named_before(call: &Running<'_>, name: &str) -> bool {
 fn changes(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<Vec<AgentChange>, ToolError> {
     let (turn, maker) = (call.turn, call.turn.maker(call.parent));
     let name = &asked.name;
+    let mut below = Vec::new();
     let first = match (asked.makes(), has_made(turn, maker, name)) {
-        (true, _) => made(call, asked, template)?,
+        (true, _) => {
+            let agent = made(call, asked, template)?;
+            below = copies::changes(turn, maker, &agent, &asked.agents)?;
+            AgentChange::Made { rounds: rounds_of(turn, asked), agent: Box::new(agent), life: None }
+        }
         (false, false) => return Err(unknown(turn, maker, name)),
         (false, true) if asked.prompt.is_none() => {
             return Err(refused(&spec(), "prompt", "this agent is there already: give a prompt for it"));
@@ -186,20 +202,33 @@ fn changes(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<
                 "they are chosen when an agent is made, and this one is there already",
             ));
         }
+        (false, true) if !asked.agents.is_empty() => {
+            return Err(refused(
+                &spec(),
+                "agents",
+                "they are copied when an agent is made, and this one is there already",
+            ));
+        }
         (false, true) => {
             let people = People { speakers: vec![name.clone()], listeners: Vec::new() };
             AgentChange::Met { name: maker.to_owned(), people }
         }
     };
     let heard = asked.prompt.clone().map(|text| AgentChange::Heard { names: vec![name.clone()], text });
-    Ok([first].into_iter().chain(heard).collect())
+    Ok([first].into_iter().chain(below).chain(heard).collect())
 }
 
-fn has_made(turn: &Turn, maker: &str, name: &str) -> bool {
+/// The rounds that a new agent gets from another one.
+fn rounds_of(turn: &Turn, asked: &Arguments) -> Vec<Round> {
+    let record = turn.record.borrow();
+    asked.from.as_deref().map(|source| record.agents.copy(source)).unwrap_or_default()
+}
+
+pub(super) fn has_made(turn: &Turn, maker: &str, name: &str) -> bool {
     turn.record.borrow().agents.made_by(maker).any(|own| own == name)
 }
 
-fn unknown(turn: &Turn, maker: &str, name: &str) -> ToolError {
+pub(super) fn unknown(turn: &Turn, maker: &str, name: &str) -> ToolError {
     let own: Vec<String> = turn.record.borrow().agents.made_by(maker).map(str::to_owned).collect();
     let own = if own.is_empty() { "none yet".to_owned() } else { own.join(", ") };
     ToolError(format!(
@@ -207,20 +236,17 @@ fn unknown(turn: &Turn, maker: &str, name: &str) -> ToolError {
     ))
 }
 
-/// The change that makes an agent, or the reason for which it cannot be made.
-fn made(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<AgentChange, ToolError> {
+/// The agent that a call makes, or the reason for which it cannot be made.
+fn made(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<Agent, ToolError> {
     let (turn, maker) = (call.turn, call.turn.maker(call.parent));
     if let Some(source) = asked.from.as_ref().filter(|source| !has_made(turn, maker, source)) {
         return Err(unknown(turn, maker, source));
     }
-    let mut rounds = Vec::new();
     let Template { mut instructions, servers, denied, mut code } = template;
     let record = turn.record.borrow();
-    if let Some(source) = &asked.from {
-        rounds = record.agents.copy(source);
-        if let Some(source) = record.agents.get(source).filter(|_| instructions.is_empty()) {
-            (instructions, code) = (source.instructions.clone(), source.code.clone());
-        }
+    let source = asked.from.as_deref().and_then(|source| record.agents.get(source));
+    if let Some(source) = source.filter(|_| instructions.is_empty()) {
+        (instructions, code) = (source.instructions.clone(), source.code.clone());
     }
     let bytes = instructions.len();
     if bytes > MAX_INSTRUCTIONS_BYTES {
@@ -256,7 +282,7 @@ fn made(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<Age
     if let Some(code) = agent.code.as_deref().filter(|code| belt.find(code).is_none()) {
         return Err(ToolError(format!("this agent answers with {code}, which it would not have here")));
     }
-    Ok(AgentChange::Made { agent: Box::new(agent), rounds })
+    Ok(agent)
 }
 
 /// A note on the tools that the maker named and does not have.

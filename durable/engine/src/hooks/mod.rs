@@ -136,4 +136,5 @@ fn agent_in(task: &ToolSpec, call: &ToolCall) -> Option<String> {
 const TASK: &str = "task";
 const DISCUSS: &str = "discuss";
 const TERMINATE: &str = "terminate";
+const RESTORE: &str = "restore_agent";
 const TODO_WRITE: &str = "todo_write";

@@ -95,8 +95,13 @@ impl People {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AgentChange {
-    /// An agent was made, with the rounds of another one where it is a copy.
-    Made { agent: Box<Agent>, rounds: Vec<Round> },
+    /// An agent was made, with the rounds of another one where it is a copy, and with its life where it was restored.
+    Made {
+        agent: Box<Agent>,
+        rounds: Vec<Round>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        life: Option<Box<AgentLife>>,
+    },
     /// The turn read the rounds that earlier turns left of an agent, and its life. `cut`: older rounds are not read any more.
     Recalled {
         name: String,

@@ -82,6 +82,11 @@ impl AgentLife {
         self.hook_states.iter().any(|state| state.has_quit && state.definition == definition)
     }
 
+    /// The state of a hook with this definition.
+    pub(crate) fn state_by(&self, definition: &str) -> Option<&HookState> {
+        self.hook_states.iter().find(|state| state.definition == definition)
+    }
+
     /// The same with the files alone that these turns show.
     pub fn within(mut self, is_in_view: impl Fn(&str) -> bool) -> Self {
         self.known_files.retain(|_, file| is_in_view(&file.turn_id));

@@ -23,6 +23,8 @@ pub(crate) struct Agents {
     known: BTreeMap<String, Known>,
     /// Agents of earlier turns that this turn ended.
     ended: Vec<Agent>,
+    /// How many rounds this turn brought.
+    rounds: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -46,12 +48,14 @@ struct Known {
 struct Kept {
     messages: Rc<[Rc<Message>]>,
     bytes: usize,
+    /// How many rounds of this turn came before it, of all agents; none for a round of an earlier turn.
+    number: Option<usize>,
 }
 
 impl Kept {
-    fn of(round: &Round) -> Kept {
+    fn of(round: &Round, number: Option<usize>) -> Kept {
         let bytes = serde_json::to_vec(round).map_or(usize::MAX, |json| json.len());
-        Kept { messages: round.iter().cloned().map(Rc::new).collect(), bytes }
+        Kept { messages: round.iter().cloned().map(Rc::new).collect(), bytes, number }
     }
 
     fn round(&self) -> Round {
@@ -94,7 +98,7 @@ impl Agents {
     pub(crate) fn new(setting: Option<&AgentSetting>) -> Agents {
         let kept = setting.map(|setting| setting.kept.as_slice()).unwrap_or_default();
         let known = kept.iter().map(|agent| (agent.name.clone(), Known::new(agent.clone(), true)));
-        Agents { known: known.collect(), ended: Vec::new() }
+        Agents { known: known.collect(), ended: Vec::new(), rounds: 0 }
     }
 
     /// The agent of this name, `main` included.
@@ -159,6 +163,19 @@ impl Agents {
         known.map(|known| known.rounds().0.into_iter().map(Kept::round).collect()).unwrap_or_default()
     }
 
+    /// The agents as they stand now, `main` included where it has a row.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Agent> {
+        self.known.values().map(|known| &known.agent)
+    }
+
+    /// The rounds of an agent as far as they are known, each with its number among the rounds of this turn; none for those of
+    /// earlier turns. Oldest first. The flag says that older ones are left out.
+    pub(crate) fn numbered_rounds(&self, name: &str) -> (Vec<(Option<usize>, Round)>, bool) {
+        let Some(known) = self.known.get(name) else { return (Vec::new(), false) };
+        let all = known.recalled.iter().flatten().chain(&known.own);
+        (all.map(|round| (round.number, round.round())).collect(), known.cut)
+    }
+
     /// All that an agent heard since it last answered, as the message with which it is asked.
     pub(crate) fn question(&self, name: &str) -> String {
         let Some(agent) = self.get(name).filter(|agent| !agent.heard.is_empty()) else {
@@ -171,10 +188,13 @@ impl Agents {
     pub(crate) fn apply(&mut self, changes: &[AgentChange]) {
         for change in changes {
             match change {
-                AgentChange::Made { agent, rounds } => self.made(agent, rounds),
+                AgentChange::Made { agent, rounds, life } => {
+                    self.made(agent, rounds);
+                    self.lives_on(&agent.name, life.as_deref());
+                }
                 AgentChange::Recalled { name, rounds, cut, life } => {
                     if let Some(known) = self.known.get_mut(name) {
-                        known.recalled = Some(rounds.iter().map(Kept::of).collect());
+                        known.recalled = Some(rounds.iter().map(|round| Kept::of(round, None)).collect());
                         known.cut = *cut;
                         known.life = life.as_deref().cloned().unwrap_or_default();
                     }
@@ -182,14 +202,13 @@ impl Agents {
                 AgentChange::Met { name, people } => self.met(name, people.clone()),
                 AgentChange::Heard { names, text } => names.iter().for_each(|name| self.hears(name, text)),
                 AgentChange::Spoke { name, messages, life } => {
+                    let round = self.numbered(messages);
                     if let Some(known) = self.changing(name) {
-                        if let Some(life) = life {
-                            (known.life, known.is_life_changed) = (AgentLife::clone(life), true);
-                        }
-                        known.own.push(Kept::of(messages));
+                        known.own.push(round);
                         known.agent.heard.clear();
                         known.agent.missed = false;
                     }
+                    self.lives_on(name, life.as_deref());
                 }
                 AgentChange::Hooked { name, hook } => {
                     if let Some(known) = self.changing(name) {
@@ -201,15 +220,29 @@ impl Agents {
         }
     }
 
+    /// Takes the life of an agent, where a change has one.
+    fn lives_on(&mut self, name: &str, life: Option<&AgentLife>) {
+        if let Some((known, life)) = self.known.get_mut(name).zip(life) {
+            (known.life, known.is_life_changed) = (life.clone(), true);
+        }
+    }
+
     fn changing(&mut self, name: &str) -> Option<&mut Known> {
         let known = self.known.get_mut(name)?;
         known.is_changed = true;
         Some(known)
     }
 
+    /// A round of this turn.
+    fn numbered(&mut self, round: &Round) -> Kept {
+        let number = self.rounds;
+        self.rounds += 1;
+        Kept::of(round, Some(number))
+    }
+
     fn made(&mut self, agent: &Agent, rounds: &[Round]) {
         let mut known = Known::new(agent.clone(), false);
-        known.own = rounds.iter().map(Kept::of).collect();
+        known.own = rounds.iter().map(|round| self.numbered(round)).collect();
         known.is_changed = true;
         let maker = agent.parent.as_deref().unwrap_or(MAIN).to_owned();
         self.met(&maker, People { speakers: vec![agent.name.clone()], listeners: Vec::new() });

@@ -325,6 +325,8 @@ fn is_level(name: &str) -> bool {
         "discuss",
         "agent_reply",
         "websearch",
+        "dump_agent",
+        "restore_agent",
         "digest_page",
         "verify_step",
         "planned_step",

@@ -15,6 +15,9 @@ use crate::toolbelt::{PermissionClass, Reads, Serves, ToolSpec, declare};
 use crate::versions::Versions;
 use wire::protocol::{Form, FormQuestion};
 
+/// The longest text that one call of [`Body::Text`] reads whole, in bytes.
+const MAX_READ_BYTES: usize = 2_000;
+
 /// Tools that record their runs for the tests.
 pub struct TestTools {
     tools: Vec<Rc<dyn Tool>>,
@@ -41,6 +44,8 @@ pub enum Body {
     Page,
     /// Reads a text of [`TestTools::texts`].
     Text,
+    /// Writes one.
+    Write,
     /// Asks for a name, and again as long as the answer is "again".
     Form,
 }
@@ -68,6 +73,8 @@ struct TestTool {
     pace: Rc<Pace>,
     disk: Rc<Disk>,
     texts: Rc<RefCell<BTreeMap<String, String>>>,
+    /// The operations that wrote texts, by the paths of these.
+    written_by: Rc<RefCell<BTreeMap<String, String>>>,
 }
 
 impl Tool for TestTool {
@@ -87,6 +94,17 @@ impl Tool for TestTool {
     fn content(&self, result: &str) -> Result<String, ToolError> {
         let text = result.strip_prefix("<text>\n").and_then(|rest| rest.strip_suffix("\n</text>"));
         text.map(str::to_owned).ok_or_else(|| ToolError("it is not whole".to_owned()))
+    }
+
+    fn whole(&self, arguments: &str, _: Option<&str>) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let named = serde_json::from_str::<BTreeMap<String, String>>(arguments).unwrap_or_default();
+        let text = named.get("path").and_then(|path| self.texts.borrow().get(path).cloned());
+        let text = text.ok_or_else(|| ToolError("it is gone".to_owned()));
+        async move { text }.boxed_local()
+    }
+
+    fn writes_files(&self) -> bool {
+        matches!(self.body, Body::Write)
     }
 
     fn converse(
@@ -130,6 +148,7 @@ impl Tool for TestTool {
         assert!(begun, "{key} runs before its start is on disk");
         let takes_ms = self.pace.tool_ms();
         let read = self.read(arguments);
+        let written = matches!(self.body, Body::Write).then(|| self.write(arguments, &context.operation_id));
         async move {
             in_flight.set(in_flight.get() + 1);
             peak.set(peak.get().max(in_flight.get()));
@@ -142,6 +161,7 @@ impl Tool for TestTool {
                 Body::Page if text.contains("broken") => Err(ToolError("it is broken".to_owned())),
                 Body::Page => Ok(format!("the text of {text}")),
                 Body::Text => read,
+                Body::Write => written.unwrap_or_else(|| Err(ToolError("nothing was written".to_owned()))),
                 Body::Fail => Err(ToolError(format!("{text} failed"))),
                 Body::Hang => futures::future::pending().await,
             }
@@ -151,13 +171,31 @@ impl Tool for TestTool {
 }
 
 impl TestTool {
-    /// The text that the arguments name, between marks.
+    /// Writes the text of the arguments. A call that runs again finds its own text.
+    fn write(&self, arguments: &str, operation_id: &str) -> Result<String, ToolError> {
+        let given: BTreeMap<String, String> = serde_json::from_str(arguments).unwrap();
+        let (path, content) = (given["path"].clone(), given["content"].clone());
+        let mut texts = self.texts.borrow_mut();
+        let mut by = self.written_by.borrow_mut();
+        if texts.contains_key(&path) && by.get(&path).is_none_or(|by| by != operation_id) {
+            return Err(ToolError(format!("there is a {path:?} already")));
+        }
+        by.insert(path.clone(), operation_id.to_owned());
+        let told = format!("wrote {path:?}");
+        texts.insert(path, content);
+        Ok(told)
+    }
+
+    /// The text that the arguments name, between marks; the beginning of a long one.
     fn read(&self, arguments: &str) -> Result<String, ToolError> {
         let named = serde_json::from_str::<BTreeMap<String, String>>(arguments).unwrap_or_default();
         let name = named.into_values().next().unwrap_or_default();
         let text = self.texts.borrow().get(&name).cloned();
         let text = text.ok_or_else(|| ToolError(format!("there is no {name:?}")))?;
-        Ok(format!("<text>\n{text}\n</text>"))
+        Ok(match text.get(..MAX_READ_BYTES) {
+            None => format!("<text>\n{text}\n</text>"),
+            Some(beginning) => format!("<text>\n{beginning}\n</text>\n[and more]"),
+        })
     }
 }
 
@@ -212,7 +250,17 @@ impl TestTools {
             change(&mut spec);
             let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
             let (pace, disk, texts) = (Rc::clone(pace), Rc::clone(disk), Rc::default());
-            Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk, texts })
+            Rc::new(TestTool {
+                spec,
+                body,
+                ran,
+                in_flight,
+                peak,
+                pace,
+                disk,
+                texts,
+                written_by: Rc::default(),
+            })
         };
         TestTools {
             tools: vec![
@@ -243,7 +291,18 @@ impl TestTools {
         let (ran, in_flight, peak) =
             (Rc::clone(&self.ran), Rc::clone(&self.in_flight), Rc::clone(&self.peak));
         let (pace, disk, texts) = (Rc::clone(&self.pace), Rc::clone(&self.disk), Rc::clone(&self.texts));
-        self.tools.push(Rc::new(TestTool { spec, body, ran, in_flight, peak, pace, disk, texts }));
+        let written_by = Rc::default();
+        self.tools.push(Rc::new(TestTool {
+            spec,
+            body,
+            ran,
+            in_flight,
+            peak,
+            pace,
+            disk,
+            texts,
+            written_by,
+        }));
     }
 }
 
@@ -284,6 +343,13 @@ impl TestTools {
             let (mcp_server, reads) = (server.map(str::to_owned), Some(reads));
             self.push(ToolSpec { read_only: true, mcp_server, reads, ..spec }, Body::Text);
         }
+    }
+
+    /// Adds a tool that writes files of a workspace, as far as those are [`TestTools::texts`]. It never overwrites one.
+    pub fn add_writer(&mut self) {
+        let class = PermissionClass::WorkspaceWrite;
+        let spec = declare("put_down", class, "Writes a text.", serde_json::json!({"type": "object"}));
+        self.push(ToolSpec { parallel_safe: false, ..spec }, Body::Write);
     }
 
     /// Adds tools that ask for a name: one that may run again after its run was lost, one with a lock, and one that may not.

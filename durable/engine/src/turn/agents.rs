@@ -32,8 +32,11 @@ impl Turn {
     /// Journals changes of the agents under the key of the call that makes them, before the call's end.
     pub(crate) fn change_agents(&self, key: &str, changes: Vec<AgentChange>) -> Result<(), Halt> {
         let events = self.told_of_agents(key, &changes);
-        let entries = vec![self.entry(key, Fact::Agents(changes))];
-        self.commit(Commit { entries, events, ..Commit::default() })
+        let entries = one_made_each(changes).into_iter().enumerate().map(|(number, changes)| {
+            let at = if number == 0 { key.to_owned() } else { format!("{key}m{number}") };
+            self.entry(&at, Fact::Agents(changes))
+        });
+        self.commit(Commit { entries: entries.collect(), events, ..Commit::default() })
     }
 
     /// The events that clients get beside changes of the agents.
@@ -77,6 +80,19 @@ impl Turn {
         let recalled = AgentChange::Recalled { name: name.to_owned(), rounds, cut, life };
         Ok(Some(self.entry(at, Fact::Agents(vec![recalled]))))
     }
+}
+
+/// The changes in parts that make one agent at most: an entry is a row, and the platform takes 2 MB in a row.
+fn one_made_each(changes: Vec<AgentChange>) -> Vec<Vec<AgentChange>> {
+    let mut parts: Vec<Vec<AgentChange>> = Vec::new();
+    for change in changes {
+        let is_next = matches!(change, AgentChange::Made { .. });
+        match parts.last_mut().filter(|_| !is_next) {
+            Some(part) => part.push(change),
+            None => parts.push(vec![change]),
+        }
+    }
+    parts
 }
 
 /// The agents as a turn leaves them.

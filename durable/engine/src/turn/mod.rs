@@ -63,7 +63,7 @@ pub use self::level::request_tokens;
 pub use self::level::{Level, LevelEnd, Step};
 pub(crate) use self::level::{Staged, fits};
 pub use self::parking::{Asked, Receipt};
-pub(crate) use self::reading::{Source, read};
+pub(crate) use self::reading::{Source, read, read_whole, write};
 pub use self::reserve::most_spending;
 pub(crate) use self::results::truncated;
 pub use self::run::{Ran, Turn};

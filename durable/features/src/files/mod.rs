@@ -207,6 +207,16 @@ impl Tool for FileTool {
         Some(async move { workspace?.versions().await }.boxed_local())
     }
 
+    fn whole(&self, json: &str, root: Option<&str>) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        let (files, root) = (Rc::clone(&self.files), root.map(str::to_owned));
+        let path = arguments::read(&self.spec, json).map(|ReadArguments { path, .. }| path);
+        async move { operations::whole(files.as_ref(), root.as_deref(), &path?).await }.boxed_local()
+    }
+
+    fn writes_files(&self) -> bool {
+        matches!(self.operation, Operation::Write)
+    }
+
     fn run(&self, json: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         let (files, operation) = (Rc::clone(&self.files), self.operation);
         let (spec, json) = (self.spec.clone(), json.to_owned());

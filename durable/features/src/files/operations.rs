@@ -204,6 +204,16 @@ impl Workspace {
     }
 }
 
+/// The whole text of a file.
+pub(super) async fn whole(files: &dyn Files, root: Option<&str>, path: &str) -> Result<String, ToolError> {
+    let root = root.ok_or_else(|| told("there is no workspace here"))?;
+    check(path).map_err(ToolError)?;
+    let found = files.read(&format!("{root}{path}"), MAX_FILE_BYTES).await?;
+    let (_, body) = found.ok_or_else(|| told(&format!("there is no file {path:?} in the workspace")))?;
+    let text = body.and_then(|body| String::from_utf8(body).ok());
+    text.ok_or_else(|| told(&format!("{path:?} is no text of at most {MAX_FILE_BYTES} bytes")))
+}
+
 /// Checks that a file of this size fits into its workspace. The first file of a named workspace creates the workspace,
 /// so this also checks the limit of named workspaces.
 pub async fn room(

@@ -129,3 +129,71 @@ fn a_template_is_read_by_the_tool_and_no_further() {
     assert!(of_root[4].contains("you have not read it"), "{}", of_root[4]);
     assert_eq!(files.text("/kind").unwrap(), "Be kind.");
 }
+
+// an agent is dumped into a file by `write_file`, and made anew from it by `read_file`, however long the file is. A file
+// that the caller has read is overwritten.
+// Long: a file of each kind.
+#[test]
+fn an_agent_is_dumped_into_a_file_and_restored_from_it() {
+    let dump = |path: &str| ("dump_agent", json!({"name": "a", "path": path}));
+    let restore = |path: &str, name: &str| ("restore_agent", json!({"path": path, "as": name}));
+    let (mut case, files) = case(script(&[
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![
+                    ("task", json!({"name": "a", "instructions": "A.", "prompt": "Well?"})),
+                    ("read_file", json!({"path": "seen"})),
+                ]),
+                Reply::Calls(vec![dump("a.json"), dump("seen"), dump("unseen"), dump("../a")]),
+                Reply::Calls(vec![
+                    restore("a.json", "b"),
+                    restore("long", "c"),
+                    restore("huge", "d"),
+                    restore("binary", "d"),
+                    restore("gone", "d"),
+                ]),
+                Reply::Text("Done."),
+            ],
+        ),
+        ("A.", vec![Reply::Text("Yes.")]),
+    ]));
+    let round = json!([{"user": {"content": "x".repeat(MAX_TOLD_BYTES)}}]);
+    let long = json!({"name": "a", "instructions": "A.", "rounds": [round, round]}).to_string();
+    for (path, text) in [("/seen", "{}"), ("/unseen", "{}"), ("/long", long.as_str())] {
+        files.put(path, text);
+    }
+    files.put("/huge", "x".repeat(super::MAX_FILE_BYTES + 1));
+    files.put("/binary", vec![0xff, 0xfe]);
+    case.setting.agents = Some(AgentSetting::default());
+    let case = case.run();
+    let of_root = results(&case).into_iter().filter(|line| !line.contains(" depth "));
+    let of_root: Vec<String> = of_root.map(|line| line.split_once(" End ").unwrap().1.to_owned()).collect();
+    let expected = [
+        "a is dumped: wrote ",
+        "a is dumped: wrote ",
+        "you have not read it",
+        "..",
+        "restored: b",
+        "restored: c",
+        "is no text of at most 1048576 bytes",
+        "is no text of at most 1048576 bytes",
+        "was not read: there is no file",
+    ];
+    let told = of_root.iter().skip(2);
+    for (told, expected) in told.clone().zip(expected) {
+        assert!(told.contains(expected), "{told}: {expected}");
+    }
+    assert_eq!(told.count(), expected.len());
+    let dump = json!({"name": "a", "instructions": "A.",
+        "rounds": [[{"user": {"content": "Well?"}}, {"assistant": {"content": "Yes."}}]]});
+    for path in ["/a.json", "/seen"] {
+        let written: serde_json::Value = serde_json::from_str(&files.text(path).unwrap()).unwrap();
+        assert_eq!(written, dump, "{path}");
+    }
+    assert_eq!(files.text("/unseen").unwrap(), "{}");
+    let rounds: Vec<_> =
+        case.end().agents.iter().map(|row| (row.agent.name.clone(), row.rounds.len())).collect();
+    let expected = [("a", 1), ("b", 1), ("c", 2), ("main", 0)];
+    assert_eq!(rounds, expected.map(|(name, rounds)| (name.to_owned(), rounds)));
+}

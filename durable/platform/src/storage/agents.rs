@@ -6,11 +6,13 @@ use worker::SqlStorageValue;
 
 use super::StoreError;
 use super::agent_rows::{
-    self, Size, agent_of, columns, newest_rounds, round_arrays, round_texts, select_agents, select_lives,
+    self, RoundPlace, Size, agent_of, columns, newest_places, newest_rounds, round_arrays, round_texts,
+    select_agents, select_lives,
 };
 use super::path::Path;
-use super::sql::{Store, int};
+use super::sql::{Row, Store, int};
 use engine::journal::{Agent, AgentLife, AgentRow, Round};
+use wire::protocol::HOOK_AGENT;
 
 /// How many rounds are read at once.
 const ROWS: usize = 8;
@@ -27,8 +29,14 @@ impl Store {
         Ok(self.row(agent_rows::HAS_AGENTS, [])?.is_some())
     }
 
-    /// The agents on a path, `main` included.
+    /// The agents on a path, `main` included. The hooks to which a person spoke are no agents.
     pub fn agents(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
+        let all = self.agents_and_hooks(path)?;
+        Ok(all.into_iter().filter(|agent| !agent.name.starts_with(HOOK_AGENT)).collect())
+    }
+
+    /// The agents on a path, and each hook to which a person spoke as an agent of its own.
+    pub fn agents_and_hooks(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
         if !self.has_agents()? {
             return Ok(Vec::new());
         }
@@ -100,6 +108,24 @@ impl Store {
             self.run(agent_rows::PUT_LIFE, [id.as_str().into(), turn_id.into(), life.into()])?;
         }
         Ok(())
+    }
+
+    /// The newest rounds of these agents on a path, newest first; for `main` the turns of the conversation. There are as many
+    /// as a dump has, and one more.
+    pub fn newest_places(&self, path: &Path, ids: &[String]) -> Result<Vec<RoundPlace>, StoreError> {
+        let has_agents = self.has_agents()?;
+        let bindings = [path.json().into(), serde_json::to_string(ids)?.into()];
+        let rows = self.rows(&newest_places(has_agents), bindings)?;
+        let place =
+            |mut row: Row| Ok(RoundPlace { of_main: row.int(0)? == 1, row: row.int(1)?, id: row.text(2)? });
+        rows.into_iter().map(place).collect()
+    }
+
+    /// The messages of a round as JSON.
+    pub fn round_at(&self, place: &RoundPlace) -> Result<String, StoreError> {
+        let query = if place.of_main { agent_rows::TURN_AT } else { agent_rows::ROUND_AT };
+        let row = self.row(query, [SqlStorageValue::Integer(place.row)])?;
+        row.ok_or_else(|| StoreError("a round is gone".to_owned()))?.text(0)
     }
 
     /// Keeps the agents that a turn made, changed or ended. Belongs into the transaction of the turn's end.

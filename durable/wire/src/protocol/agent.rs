@@ -7,8 +7,8 @@ use super::Hook;
 mod dump;
 
 pub use dump::{
-    AgentCall, AgentDump, AgentMessage, DumpedHook, MAX_DUMP_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES,
-    MAX_ROUNDS, SentDump,
+    AgentCall, AgentDump, AgentMessage, DumpBuilder, DumpedHook, MAX_DUMP_AGENTS, MAX_DUMP_BYTES,
+    MAX_HOOK_STATE_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS, SentDump,
 };
 
 /// The agents of a thread.

@@ -218,13 +218,16 @@ pub enum ThreadCommand {
     DumpAgent {
         name: String,
     },
-    /// Make an agent of a dump.
+    /// Make an agent of a dump, with the agents below it.
     RestoreAgent {
         /// Its rounds stand beside it; those of older Workers stand in it.
         dump: Box<AgentDump>,
         /// The rounds as the rows of an agent have them: each is the JSON of its messages.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rounds: Vec<String>,
+        /// The rounds of the agents below it, those of an agent before those of its own agents.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        below: Vec<Vec<String>>,
     },
     /// End an agent, with those that it made.
     EndAgent {
@@ -291,7 +294,7 @@ crate::tagged!(ThreadCommand by "do" {
     "agents" => Agents,
     "agent_rounds" => AgentRounds { name, cursor },
     "dump_agent" => DumpAgent { name },
-    "restore_agent" => RestoreAgent { dump, #[serde(default)] rounds },
+    "restore_agent" => RestoreAgent { dump, #[serde(default)] rounds, #[serde(default)] below },
     "end_agent" => EndAgent { name },
     "start_session" => StartSession { session_id, workflow, goal, visitor },
     "continue_session" => ContinueSession { session_id, workflow_id, ended },

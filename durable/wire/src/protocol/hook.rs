@@ -105,6 +105,14 @@ pub const MAX_HOOK_NAME: usize = 32;
 /// The rule of a name as a pattern, without the limit of its length.
 #[cfg(feature = "openapi")]
 pub const HOOK_NAME: &str = "^[a-z][a-z0-9_-]*$";
+/// The beginning of the name by which a person speaks to a hook of a thread. No agent has such a name.
+pub const HOOK_AGENT: &str = "hook:";
+
+/// The name of an agent, or of a hook to which a person speaks, without the sign of hooks.
+pub(super) fn name_of_agent(name: &str) -> &str {
+    name.strip_prefix(HOOK_AGENT).unwrap_or(name)
+}
+
 /// The most names of calls that a hook watches, and the longest of them in bytes: tools of MCP servers have long names.
 pub const MAX_HOOK_CALLS: usize = 16;
 pub const MAX_HOOK_CALL_BYTES: usize = 128;

@@ -32,8 +32,9 @@ mod workflow;
 mod workspace;
 
 pub use agent::{
-    AgentCall, AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, DumpedHook,
-    MAX_DUMP_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES, MAX_ROUNDS, MainAgent, SentDump,
+    AgentCall, AgentDump, AgentList, AgentMessage, AgentRound, AgentRounds, AgentSummary, DumpBuilder,
+    DumpedHook, MAX_DUMP_AGENTS, MAX_DUMP_BYTES, MAX_HOOK_STATE_BYTES, MAX_ROUND_BYTES, MAX_ROUND_MESSAGES,
+    MAX_ROUNDS, MainAgent, SentDump,
 };
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
@@ -55,7 +56,7 @@ pub use form::{
 #[cfg(feature = "openapi")]
 pub use hook::HOOK_NAME;
 pub use hook::{
-    Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
+    HOOK_AGENT, Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
     MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
 };
 pub use instructions::{

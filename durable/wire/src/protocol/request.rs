@@ -12,7 +12,7 @@ use super::words::{self, not_json, not_utf8};
 use super::workspace::check_workspace;
 #[cfg(feature = "openapi")]
 use super::workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
-use super::{ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES};
+use super::{ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES, hook::name_of_agent};
 use crate::json::or_default;
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
@@ -126,9 +126,9 @@ pub struct ChatRequest {
     /// Asks for agents that stay: the model may make them, and those of earlier turns are there again.
     #[serde(default)]
     pub agents: Option<bool>,
-    /// The agent that answers in place of `main`, which does not hear it. It asks for agents as well.
+    /// The agent that answers in place of `main`, which does not hear it, or `hook:NAME`. It asks for agents as well.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_AGENT_NAME)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::HOOK_AGENT.len() + MAX_AGENT_NAME)))]
     pub agent: Option<String>,
     /// The service accepts and ignores this member (requirements N-018, N-186).
     #[serde(default, skip_serializing)]
@@ -322,7 +322,7 @@ impl ChatRequest {
             let detail = "a message that replaces another one cannot be queued";
             return Err(ApiError::field("if_running", detail));
         }
-        if self.agent.as_ref().is_some_and(|name| name.len() > MAX_AGENT_NAME) {
+        if self.agent.as_deref().is_some_and(|name| name_of_agent(name).len() > MAX_AGENT_NAME) {
             return Err(ApiError::field("agent", format!("a name has at most {MAX_AGENT_NAME} characters")));
         }
         if self.agent.is_some() && self.mode_profile.is_some() {

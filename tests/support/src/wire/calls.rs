@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::Event;
 
 /// The calls that contain other calls.
-const LEVELS: [&str; 14] = [
+const LEVELS: [&str; 16] = [
     "run_subtask",
     "agent_create_plan",
     "agent_update_plan",
@@ -20,6 +20,8 @@ const LEVELS: [&str; 14] = [
     "planned_step",
     "__step_output__",
     "websearch",
+    "dump_agent",
+    "restore_agent",
     "digest_page",
     HOOK,
 ];

@@ -3,7 +3,7 @@
 
 import { useEffect } from "react";
 import { Disclosure } from "../../components/Disclosure";
-import { BackIcon, ChevronIcon } from "../../components/Icons";
+import { BackIcon, ChevronIcon, SaveIcon } from "../../components/Icons";
 import { Problem } from "../../components/PagedList";
 import { Side } from "../../components/Side";
 import { en } from "../../en";
@@ -16,7 +16,7 @@ import { words as names } from "./en";
 import { agentsOf, type AgentsOfTurn } from "./knowledge";
 import { Hooks } from "./hooks/Hooks";
 import { Agent } from "./panel/Agent";
-import { agents } from "./panel/agents";
+import { agents, MAIN } from "./panel/agents";
 import { words } from "./panel/en";
 import { Restore } from "./panel/Restore";
 import { TalkButton } from "./panel/TalkButton";
@@ -59,7 +59,7 @@ export function AgentsPanel({ chat, threadId, onClose }: PanelProps) {
           </p>
           {main && <Main agent={main} />}
           {phase === "ready" && <Restore />}
-          {threadId !== null && <Hooks threadId={threadId} />}
+          {threadId !== null && <Hooks chat={chat} threadId={threadId} />}
         </>
       )}
     </Side>
@@ -90,6 +90,10 @@ function Main({ agent: { instructions, turn_id } }: { agent: MainAgent }) {
       <Disclosure label={words.mainPrompt}>
         <p className="side-note">{turn_id === null ? words.mainNext : words.mainNow}</p>
         <p className="agent-text" dir="auto">{instructions}</p>
+        <button type="button" className="outline-button" data-testid="main-save" title={words.saveMain} onClick={() => void agents.save(MAIN)}>
+          <SaveIcon />
+          {words.save}
+        </button>
       </Disclosure>
     </div>
   );

@@ -12,6 +12,9 @@ interface Choice {
   to: string | null;
 }
 
+/** The beginning of the name by which a person talks to a hook of the chat. */
+export const HOOK = "hook:";
+
 export const NOTHING: Choice = { on: false, to: null };
 
 export const choice = new PerChat<Choice>("espalier.agents", ({ on, to }) => !on && to === null);

@@ -2,10 +2,11 @@
 
 import { dumpAgent, listAgents } from "./api";
 
-/** One after the other: each may have half a megabyte, and a chat has at most 16. */
+/** Those of the main agent, one after the other: each has its own agents in it, two megabytes at most. */
 export async function dumpsOf(threadId: string): Promise<unknown[]> {
   const dumps: unknown[] = [];
-  for (const { name } of (await listAgents(threadId)).agents) {
+  for (const { name, parent } of (await listAgents(threadId)).agents) {
+    if (parent !== null) continue;
     dumps.push(JSON.parse(await (await dumpAgent(threadId, name)).text()));
   }
   return dumps;

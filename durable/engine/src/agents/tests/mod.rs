@@ -1,12 +1,15 @@
 pub(crate) mod code;
+mod copies;
 mod deaths;
 mod discussions;
+pub(crate) mod dumps;
 mod hooked;
 mod random;
 mod refusals;
 mod roots;
 mod tasks;
 pub(crate) mod templates;
+mod trees;
 pub(crate) mod websearch;
 
 use std::rc::Rc;

@@ -48,10 +48,22 @@ fn call((kind, who, others): (u8, u8, u8)) -> (&'static str, Value) {
                 ["workspace:a.md", "mcp:library:b.md", "workspace:gone.md"][usize::from(others) % 3];
             ("task", json!({"name": name, "template": template, "prompt": "Well?"}))
         }
+        18 => ("dump_agent", json!({"name": name, "path": file(others)})),
+        19 => ("restore_agent", json!({"path": file(others), "as": name})),
+        20 => ("list_agents", json!({})),
+        21 => {
+            let agents = json!(some(others));
+            ("task", json!({"name": name, "instructions": "Agent a.", "agents": agents, "prompt": "Well?"}))
+        }
         12 => ("todo_write", json!({"todos": [{"text": name}]})),
         13 => ("memory_list", json!({})),
         _ => ("echo", json!({})),
     }
+}
+
+/// The path of one of the files that calls write and read.
+fn file(number: u8) -> &'static str {
+    ["a.json", "b.json", "a.md"][usize::from(number) % 3]
 }
 
 fn replies(all: &Replies) -> Vec<Reply> {
@@ -84,6 +96,7 @@ impl Random {
         let tools = Rc::get_mut(&mut case.tools).unwrap();
         tools.add_web(&["https://a/", "https://broken/", "https://down/"]);
         tools.add_readers();
+        tools.add_writer();
         case.policy.allowed_mcp_servers.insert("library".to_owned());
         case.offered_by = case.policy.clone();
         for (name, instructions) in ["a.md", "b.md"].iter().zip(INSTRUCTIONS) {
@@ -122,7 +135,7 @@ impl Random {
 }
 
 fn some_replies() -> impl Strategy<Value = Replies> {
-    let call = (0..18_u8, any::<u8>(), any::<u8>());
+    let call = (0..22_u8, any::<u8>(), any::<u8>());
     prop::collection::vec(prop::collection::vec(call, 0..4), 0..4)
 }
 

@@ -84,7 +84,7 @@ fn a_turn_without_agents_is_as_it_was() {
     };
     let with = with_agents(script(&[("go", vec![Reply::Text("Done.")])])).run();
     let added: Vec<_> = names(&with).into_iter().filter(|name| !names(&case).contains(name)).collect();
-    assert_eq!(added, ["task", "discuss", "terminate", "todo_write"]);
+    assert_eq!(added, ["task", "discuss", "terminate", "todo_write", "list_agents"]);
     let entry = serde_json::to_string(&case.disk.entries.borrow()[0]).unwrap();
     assert!(!entry.contains("\"agents\":") && !entry.contains("\"todo"), "{entry}");
     assert_eq!(case.spec().system, with.spec().system);

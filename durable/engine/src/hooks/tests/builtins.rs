@@ -1,5 +1,7 @@
 //! Each built-in hook, with its options.
 
+use std::rc::Rc;
+
 use serde_json::json;
 
 use super::*;
@@ -122,6 +124,14 @@ fn single_minded_judges_by_the_agents_that_exist() {
     // Weak models write the arguments as a text.
     let again = ("task", json!({"arguments": {"name": "old", "prompt": "Help."}}));
     assert!(blocked(&played_with(&["old"], "single_minded", json!({}), vec![vec![again]])).is_empty());
+    // The agents of a dump are new ones.
+    let restores = |calls: Calls| {
+        let mut case = played_case("single_minded", json!({}), calls);
+        Rc::get_mut(&mut case.tools).unwrap().add_readers();
+        blocked(&case.run())
+    };
+    let restore = || ("restore_agent", json!({"path": "a.json"}));
+    assert_eq!(restores(vec![vec![restore()], vec![task("a")], vec![restore()]]), ["2.0h0"]);
     let refused = ("task", json!({"name": "no name!", "instructions": "Help."}));
     assert!(blocked(&played("single_minded", json!({}), vec![vec![refused], vec![task("a")]])).is_empty());
 }

@@ -210,7 +210,8 @@ pub(super) fn memory(
                     settled.insert(key, value);
                 }
                 "agent_create_plan" | "agent_update_plan" | "task" | "discuss" | "agent_reply"
-                | "websearch" | "digest_page" | "planned_step" | "__step_output__" => {
+                | "websearch" | "dump_agent" | "restore_agent" | "digest_page" | "planned_step"
+                | "__step_output__" => {
                     settled.extend(memory(client, Some(id), &seen, shown));
                 }
                 "run_subtask" | "plan_step" => {

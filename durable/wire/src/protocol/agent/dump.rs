@@ -1,20 +1,26 @@
-//! An agent as a dump: all that it is and remembers, to be restored elsewhere. A user may write a dump by hand. So its
-//! types have no place for a provider's own form of a message (`model::RawMessage`), which the codecs return byte for byte,
-//! and a member that they do not know is refused.
+//! An agent as a dump: all that it is and remembers, with its own agents, to be restored elsewhere. [`DumpBuilder`] makes a
+//! dump, and [`SentDump`] reads one. A user may write a dump by hand. So its types have no place for a provider's own form
+//! of a message (`model::RawMessage`), which the codecs return byte for byte, and a member that they do not know is refused.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use crate::model::{Message, ToolCall};
-use crate::pace::{Pace, reading};
-use crate::protocol::request::{MAX_JSON_VALUES, check_size, read_sized, size};
-use crate::protocol::{ApiError, Content, ErrorCode, Hook, HookPoint, HookReach, path, words};
+use crate::protocol::{Content, Hook, HookPoint, HookReach};
 
-/// The most bytes of a dump: what an agent remembers and has heard, its instructions, and the JSON around them.
+mod build;
+mod sent;
+
+pub use build::DumpBuilder;
+pub use sent::SentDump;
+
+/// The most bytes of a dump: what an agent and its own agents remember and have heard, their instructions, and the JSON
+/// around them.
 pub const MAX_DUMP_BYTES: usize = 2_000_000;
+/// The most agents of a dump: `main`, and as many as a thread has beside it. They may all nest.
+pub const MAX_DUMP_AGENTS: usize = 17;
 /// The most rounds of a dump. An agent remembers no more of them: each is a row, and its messages are a part of each request
 /// to the agent's model. The dumps of 70,000 rounds that fit into the bytes held up an isolate for 1.8 s.
 pub const MAX_ROUNDS: usize = 1_000;
@@ -51,6 +57,11 @@ pub struct AgentDump<M = AgentMessage> {
     /// The texts that it heard since it last answered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heard: Vec<String>,
+    /// The agents of its own that answer, and those that only hear, in its next discussion that names nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speakers: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listeners: Vec<String>,
     /// The hooks that it made for itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<DumpedHook>,
@@ -58,22 +69,14 @@ pub struct AgentDump<M = AgentMessage> {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_ROUNDS)))]
     pub rounds: Vec<Vec<M>>,
-}
-
-/// A dump that a client sent, its rounds apart.
-#[derive(Debug, PartialEq)]
-pub struct SentDump {
-    /// The dump without its rounds.
-    pub dump: AgentDump,
-    /// The rounds as the rows of an agent have them: each is the JSON of its [`Message`]s.
-    pub rounds: Vec<String>,
-}
-
-/// The rounds of a dump, of which nothing was read yet.
-#[derive(Deserialize)]
-struct Rounds<'a> {
-    #[serde(borrow, default)]
-    rounds: Vec<&'a RawValue>,
+    /// The agents that it made, each with those that it made itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_DUMP_AGENTS - 1)))]
+    pub agents: Vec<AgentDump<M>>,
+    /// The oldest texts of the dump were left out, because an agent or a dump has no more. It changes nothing for a
+    /// restored agent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
 }
 
 /// A hook of a dump.
@@ -98,7 +101,18 @@ pub struct DumpedHook {
     /// Absent: `all`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<HookReach>,
+    /// Its state, as the hook itself writes it: the count of a limit, the note of a model. A state that is longer than 10,000
+    /// bytes is left out.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_HOOK_STATE_BYTES)))]
+    pub state: String,
+    /// It has quit, and is not asked any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_quit: bool,
 }
+
+/// The longest state of a hook in a dump, in bytes.
+pub const MAX_HOOK_STATE_BYTES: usize = 10_000;
 
 /// A message that an agent remembers, without its provider's own form, which has the model's reasoning. A restored agent
 /// goes on without it, as after a change of its model.
@@ -142,98 +156,6 @@ pub struct AgentCall {
     pub arguments: String,
 }
 
-impl SentDump {
-    /// Reads and checks a body, message by message, with pauses. Each call in a round must have its result, because models
-    /// refuse anything else. Images and files have the rules of a chat message. Its text may be longer than one: an agent's
-    /// question has all that it heard.
-    pub async fn parse(body: &[u8], pace: &Pace<'_>) -> Result<SentDump, ApiError> {
-        pace.before(reading(body.len(), 0)).await?;
-        check_size(body, MAX_DUMP_VALUES)?;
-        check_rest(body, pace).await?;
-        pace.before(reading(body.len(), MAX_JSON_VALUES)).await?;
-        let sent: AgentDump<&RawValue> = read_sized(body)?;
-        check_count(&sent.rounds)?;
-        let mut rounds = Vec::new();
-        for (number, round) in sent.rounds.iter().enumerate() {
-            rounds.push(read_round(number, round, pace).await?);
-        }
-        let AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds: _ } = sent;
-        let none = Vec::new();
-        let dump = AgentDump { name, instructions, code, tools, servers, denied, heard, hooks, rounds: none };
-        Ok(SentDump { dump, rounds })
-    }
-}
-
-/// Refuses a dump that has more values beside its rounds than other bodies have.
-async fn check_rest(body: &[u8], pace: &Pace<'_>) -> Result<(), ApiError> {
-    let (_, values) = size(body);
-    if values <= MAX_JSON_VALUES {
-        return Ok(());
-    }
-    pace.before(reading(body.len(), 0)).await?;
-    let Rounds { rounds } = read_sized(body)?;
-    let in_rounds: usize = rounds.iter().map(|round| size(round.get().as_bytes()).1).sum();
-    match values.saturating_sub(in_rounds) > MAX_JSON_VALUES {
-        true => {
-            let detail = format!("the dump has more than {MAX_JSON_VALUES} values beside its rounds");
-            Err(ApiError::new(ErrorCode::InvalidRequest, detail))
-        }
-        false => Ok(()),
-    }
-}
-
-/// Reads and checks the messages of a round. Returns them as the row of the round.
-async fn read_round(number: usize, sent: &[&RawValue], pace: &Pace<'_>) -> Result<String, ApiError> {
-    let mut round = Vec::new();
-    for (place, json) in sent.iter().enumerate() {
-        round.push(read_message(&format!("rounds[{number}][{place}]"), json.get(), pace).await?);
-    }
-    let field = format!("rounds.{number}");
-    if !is_whole(&round) {
-        let detail = "expected a user's message first, and each call with its result after it";
-        return Err(ApiError::field(field, detail));
-    }
-    let round: Vec<Message> = round.into_iter().map(Message::from).collect();
-    match serde_json::to_string(&round) {
-        Ok(text) if text.len() <= MAX_ROUND_BYTES => Ok(text),
-        Ok(_) => Err(ApiError::field(field, format!("a round has at most {MAX_ROUND_BYTES} bytes"))),
-        Err(error) => Err(ApiError::new(ErrorCode::Internal, format!("writing a round: {error}"))),
-    }
-}
-
-async fn read_message(place: &str, json: &str, pace: &Pace<'_>) -> Result<AgentMessage, ApiError> {
-    pace.before(json.len()).await?;
-    let (_, values) = size(json.as_bytes());
-    if values > MAX_JSON_VALUES {
-        return Err(ApiError::field(place, format!("a message has at most {MAX_JSON_VALUES} values")));
-    }
-    pace.before(reading(json.len(), values)).await?;
-    let message = crate::json::from_str(json).map_err(|error| {
-        let within = match path::of_error(json.as_bytes(), &error).as_str() {
-            "." => place.to_owned(),
-            path => format!("{place}.{path}"),
-        };
-        words::refusal(&within, &error)
-    })?;
-    if let AgentMessage::User { content } = &message {
-        let field = format!("{place}.user.content");
-        content.check_parts().map_err(|error| error.renamed("content", &field))?;
-    }
-    Ok(message)
-}
-
-/// Refuses more rounds, or more messages in them, than an agent remembers.
-fn check_count<M>(rounds: &[Vec<M>]) -> Result<(), ApiError> {
-    let messages: usize = rounds.iter().map(Vec::len).sum();
-    match rounds.len() <= MAX_ROUNDS && messages <= MAX_ROUND_MESSAGES {
-        true => Ok(()),
-        false => {
-            let detail = format!("at most {MAX_ROUNDS} rounds with {MAX_ROUND_MESSAGES} messages in all");
-            Err(ApiError::field("rounds", detail))
-        }
-    }
-}
-
 /// Whether a round begins with a user's message and answers each call, in the order of the calls.
 fn is_whole(round: &[AgentMessage]) -> bool {
     let mut open: VecDeque<&str> = VecDeque::new();
@@ -255,7 +177,8 @@ impl From<Hook> for DumpedHook {
     fn from(hook: Hook) -> Self {
         let Hook { name, on, calls, builtin, options, instructions, reads, of, put_at: _, has_quit: _ } =
             hook;
-        DumpedHook { name, on, calls, builtin, options, instructions, reads, of: Some(of) }
+        let (state, has_quit) = (String::new(), false);
+        DumpedHook { name, on, calls, builtin, options, instructions, reads, of: Some(of), state, has_quit }
     }
 }
 
@@ -291,5 +214,7 @@ impl From<AgentMessage> for Message {
     }
 }
 
+#[cfg(test)]
+mod nested_tests;
 #[cfg(test)]
 mod tests;

@@ -100,6 +100,8 @@ fn dump() -> AgentDump {
     let dump = json!({
         "name": "critic", "instructions": "Be strict.", "tools": ["echo"], "servers": ["s"], "denied": ["d"],
         "heard": ["h"], "hooks": [hook()], "rounds": [[{"user": {"content": "Hello."}}]],
+        "speakers": ["hand"], "listeners": ["foot"], "cut": true,
+        "agents": [{"name": "hand", "instructions": ""}, {"name": "foot", "instructions": ""}],
     });
     serde_json::from_value(dump).unwrap()
 }
@@ -147,8 +149,12 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::Agents,
         ThreadCommand::AgentRounds { name: "critic".into(), cursor: Some("7".into()) },
         ThreadCommand::DumpAgent { name: "critic".into() },
-        ThreadCommand::RestoreAgent { dump: Box::new(dump()), rounds: Vec::new() },
-        ThreadCommand::RestoreAgent { dump: Box::new(dump()), rounds: vec!["[]".into()] },
+        ThreadCommand::RestoreAgent { dump: Box::new(dump()), rounds: Vec::new(), below: Vec::new() },
+        ThreadCommand::RestoreAgent {
+            dump: Box::new(dump()),
+            rounds: vec!["[]".into()],
+            below: vec![Vec::new(), vec!["[]".into()]],
+        },
         ThreadCommand::EndAgent { name: "critic".into() },
         ThreadCommand::StartSession {
             session_id: Uuid::nil(),

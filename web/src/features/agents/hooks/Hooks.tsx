@@ -7,12 +7,14 @@ import { Problem } from "../../../components/PagedList";
 import { en } from "../../../en";
 import { useStore } from "../../../state/store";
 import type { Hook } from "../../../wire.generated";
+import { HOOK, talkTo } from "../choice";
+import { TalkButton } from "../panel/TalkButton";
 import { words } from "./en";
 import { HookForm } from "./HookForm";
 import { hooks } from "./hooks";
 import { draftOf, NEW } from "./rules";
 
-export function Hooks({ threadId }: { threadId: string }) {
+export function Hooks({ chat, threadId }: { chat: string; threadId: string }) {
   const { phase, hooks: kept, operators, own, problem } = useStore(hooks.desk);
   useEffect(() => void hooks.show(threadId), [threadId]);
   return (
@@ -22,7 +24,7 @@ export function Hooks({ threadId }: { threadId: string }) {
       <Problem words={problem} onRetry={phase === "failed" ? () => void hooks.show(threadId) : null} />
       <ul aria-label={words.list}>
         {kept.map((hook) => (
-          <Row key={hook.name} hook={hook} />
+          <Row key={hook.name} chat={chat} hook={hook} />
         ))}
       </ul>
       <p className="side-note" role="status">
@@ -36,7 +38,7 @@ export function Hooks({ threadId }: { threadId: string }) {
   );
 }
 
-function Row({ hook }: { hook: Hook }) {
+function Row({ chat, hook }: { chat: string; hook: Hook }) {
   const { open, button, show, hide } = useForm();
   return (
     <li className="row" data-testid="hook" data-hook={hook.name}>
@@ -49,6 +51,7 @@ function Row({ hook }: { hook: Hook }) {
             <span className="visually-hidden">{words.edit(hook.name)}</span>
             <ChevronIcon />
           </button>
+          {hook.instructions && <TalkButton chat={chat} name={HOOK + hook.name} talk={(to) => talkTo(chat, to)} />}
           <Remove hook={hook} />
         </>
       )}

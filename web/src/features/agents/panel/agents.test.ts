@@ -54,7 +54,9 @@ it("reads the newest rounds, then those before them", async () => {
 // A-092 A-095 A-110
 it("shows the prompt of the main agent, and puts the agents into the file of a chat as dumps", async () => {
   const main = { instructions: "Be of use.", turn_id: null, speakers: [], listeners: [], hooks: [], operators: [], own_hooks: [] };
-  answer = (line) => Response.json(line.endsWith("/dump") ? { name: line.split("/")[5], rounds: [] } : { main, agents: [summary("sour"), summary("sweet")] });
+  // The dump of an agent has the agents that it made, so these have no dump of their own.
+  const all = [summary("hand", "sour"), summary("sour"), summary("sweet")];
+  answer = (line) => Response.json(line.endsWith("/dump") ? { name: line.split("/")[5], rounds: [] } : { main, agents: all });
   const { agents } = await loaded();
   expect(agents.desk.get().main?.instructions).toBe("Be of use.");
   const parts = await feature.exported?.("T", new AbortController().signal);
@@ -83,6 +85,10 @@ it("restores a dump where its name is free, and else asks for another one", asyn
   expect(requests.length).toBe(2);
   expect(agents.desk.get()).toMatchObject({ dump, refused: expect.stringContaining("“bitter”") });
   expect(agents.freeName("bitter")).toBe("bitter-2");
+  await agents.take(file({ ...dump, name: "main" }));
+  expect(requests.length).toBe(2);
+  expect([agents.desk.get().refused, agents.freeName("main")]).toEqual([expect.stringContaining("“main”"), "main-2"]);
+  await agents.take(file(dump));
   expect([agents.freeName("x".repeat(32)), agents.freeName("No Name")]).toEqual([`${"x".repeat(28)}-2`, "agent-2"]);
   answer = () => Response.json({ code: "agent_exists", detail: "There is one." }, { status: 409 });
   await agents.restore("bitter-2");

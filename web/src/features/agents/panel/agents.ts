@@ -33,6 +33,8 @@ const NOBODY: Desk = { threadId: null, phase: "unread", main: null, agents: [], 
 /** The service's limit for a dump, in bytes (docs/agents.md). */
 export const MAX_DUMP_BYTES = 2_000_000;
 export const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+/** The agent that answers the user. Its dump is restored under another name. */
+export const MAIN = "main";
 
 export class Agents {
   readonly desk = new Store<Desk>(NOBODY);
@@ -123,7 +125,7 @@ export class Agents {
   }
 
   #has(name: string): boolean {
-    return this.desk.get().agents.some((agent) => agent.name === name);
+    return name === MAIN || this.desk.get().agents.some((agent) => agent.name === name);
   }
 
   #list({ main, agents }: AgentList): void {

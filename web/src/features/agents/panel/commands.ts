@@ -6,10 +6,8 @@ import type { CommandPlace } from "../../../feature";
 import { saveBlob } from "../../../state/save";
 import { dumpAgent, listAgents } from "../api";
 import { talkTo } from "../choice";
+import { MAIN } from "./agents";
 import { words } from "./en";
-
-/** The name of the agent that answers a user who has chosen no other. */
-const MAIN = "main";
 
 export async function carryOut(command: string, name: string | null, place: CommandPlace): Promise<void> {
   const { chat, threadId, show, refuse } = place;

@@ -1,7 +1,10 @@
 //! A turn whose journals lie in `journal/golden`.
 
+use std::collections::BTreeSet;
+
 use crate::journal::ESTIMATES;
 use crate::testing::*;
+use crate::toolbelt::ToolRules;
 use crate::turn::Turn;
 
 /// A turn, and the action that a test takes on it between two steps of the executor.
@@ -43,4 +46,11 @@ pub const fn estimated(name: &'static str, case: fn() -> Case) -> Scenario {
 /// A turn that parks.
 pub const fn parked(name: &'static str, case: fn() -> Case) -> Scenario {
     Scenario { parks: true, ..plain(name, case) }
+}
+
+/// A turn with agents that were offered neither a list nor dumps, as by former code.
+pub fn before_dumps(mut case: Case) -> Case {
+    let rules: ToolRules = serde_json::from_str(r#"{"list_agents": "off", "restore_agent": "off"}"#).unwrap();
+    case.offered_by = case.offered_by.narrowed(rules, BTreeSet::new());
+    case
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::scenario::{Scenario, estimated, former, parked, plain};
+use super::scenario::{Scenario, before_dumps, estimated, former, parked, plain};
 use super::whole_price;
 use crate::hooks::tests::every_kind;
 use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
@@ -55,14 +55,15 @@ pub const ALL: &[Scenario] = &[
     // Former code read the template of an agent without a call of its own.
     former("agents", crate::agents::tests::rich),
     former("template-read-within", crate::agents::tests::templates::from_file),
-    plain("agents-and-template", crate::agents::tests::rich),
-    plain("agent-as-root", crate::agents::tests::as_root),
+    plain("agents-and-template", || before_dumps(crate::agents::tests::rich())),
+    plain("agent-as-root", || before_dumps(crate::agents::tests::as_root())),
+    plain("agent-dumped", crate::agents::tests::dumps::dumped_and_restored),
     plain("workflow", crate::workflow::tests::deaths::rich),
     plain("workflow-verifier", crate::workflow::tests::deaths::instructed),
     plain("workflow-repeated", crate::workflow::tests::repeated::golden),
     plain("workflow-repeated-before", crate::workflow::tests::repeated::golden_after),
-    plain("agent-of-code", crate::agents::tests::code::discussed),
-    plain("websearch", crate::agents::tests::websearch::answered),
+    plain("agent-of-code", || before_dumps(crate::agents::tests::code::discussed())),
+    plain("websearch", || before_dumps(crate::agents::tests::websearch::answered())),
     plain("guarded", crate::hooks::tests::guards::golden),
     plain("lives", crate::hooks::tests::lives::golden),
     parked("parked-review", crate::workflow::tests::planned::with_all_members),

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::*;
 use crate::model::{ModelChoice, RawMessage, RawValueEq};
-use crate::pace::{BYTE_READ, STRETCH, at_once, no_pause};
+use crate::pace::{BYTE_READ, Pace, STRETCH, at_once, no_pause};
+use crate::protocol::ApiError;
+use crate::protocol::request::{MAX_JSON_VALUES, size};
 use crate::protocol::{MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS};
 
 fn parse_dump(body: &[u8]) -> Result<SentDump, ApiError> {
@@ -51,8 +53,8 @@ fn a_dump_has_whole_rounds() {
     let last = json!({"assistant": {"content": "Done."}});
     let whole = json!([user, call(&["1", "2"]), result("1"), result("2"), last]);
     let read = parse(whole.clone()).unwrap();
-    assert_eq!((read.dump.rounds.len(), read.rounds.len()), (0, 2));
-    assert_eq!(row_of(&read.rounds[1]), whole);
+    assert_eq!((read.dump.rounds.len(), read.rounds[0].len()), (0, 2));
+    assert_eq!(row_of(&read.rounds[0][1]), whole);
     for broken in [
         json!([]),
         json!([call(&[])]),
@@ -64,7 +66,7 @@ fn a_dump_has_whole_rounds() {
         assert_eq!(field(parse(broken.clone())).as_deref(), Some("rounds.1"), "{broken}");
     }
     let least = json!({"name": "a", "instructions": "A."}).to_string();
-    assert_eq!(parse_dump(least.as_bytes()).unwrap().rounds.len(), 0);
+    assert_eq!(parse_dump(least.as_bytes()).unwrap().rounds, [Vec::<String>::new()]);
     assert!(parse_dump(br#"{"name": 1}"#).is_err());
 }
 
@@ -75,7 +77,7 @@ fn a_dump_has_no_more_rounds_and_messages_than_an_agent_remembers() {
     let parse = |rounds: usize, messages: usize| {
         let mut all = vec![vec![&user]; rounds];
         all[0].extend(std::iter::repeat_n(&user, messages - rounds));
-        with_rounds(json!(all)).map(|dump| dump.rounds.len())
+        with_rounds(json!(all)).map(|dump| dump.rounds[0].len())
     };
     assert_eq!(parse(MAX_ROUNDS, MAX_ROUND_MESSAGES), Ok(MAX_ROUNDS));
     for (rounds, messages) in [(MAX_ROUNDS + 1, MAX_ROUNDS + 1), (1, MAX_ROUND_MESSAGES + 1)] {
@@ -118,8 +120,8 @@ fn a_dump_has_so_many_values() {
 #[test]
 fn a_round_has_so_many_bytes() {
     let round = |text: usize| with_rounds(json!([[{"user": {"content": "x".repeat(text)}}]]));
-    let around = round(0).unwrap().rounds[0].len();
-    assert_eq!(round(MAX_ROUND_BYTES - around).unwrap().rounds[0].len(), MAX_ROUND_BYTES);
+    let around = round(0).unwrap().rounds[0][0].len();
+    assert_eq!(round(MAX_ROUND_BYTES - around).unwrap().rounds[0][0].len(), MAX_ROUND_BYTES);
     let refused = round(MAX_ROUND_BYTES - around + 1).unwrap_err();
     let told = (refused.field.as_deref(), refused.detail.as_str());
     assert_eq!(told, (Some("rounds.0"), "a round has at most 450000 bytes"));
@@ -236,11 +238,11 @@ fn a_dump_of_any_row_can_be_restored() {
     let round: Vec<AgentMessage> = row.into_iter().map(AgentMessage::from).collect();
     let given = json!([round]);
     let restored = with_rounds(given.clone()).unwrap();
-    assert_eq!(json!([row_of(&restored.rounds[0])]), given);
+    assert_eq!(json!([row_of(&restored.rounds[0][0])]), given);
     assert_eq!(given[0][0]["user"]["content"], picture, "what may stay stays");
     assert_eq!(given[0][1]["user"]["content"], "Look.\n\n[image, 0 kB]\n\n[a.pdf, 0 kB]");
     assert_eq!(given[0][4]["assistant"].get("raw"), None);
-    let messages: Vec<Message> = serde_json::from_str(&restored.rounds[0]).unwrap();
+    let messages: Vec<Message> = serde_json::from_str(&restored.rounds[0][0]).unwrap();
     assert!(
         matches!(&messages[4], Message::Assistant { tool_calls, raw: None, .. } if tool_calls.len() == 1)
     );
