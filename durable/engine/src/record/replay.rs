@@ -23,6 +23,8 @@ pub(crate) struct Replay {
     plans: BTreeSet<(String, u32)>,
     /// How the root went on, by its next step.
     steered: BTreeMap<String, Steered>,
+    /// The model calls whose drafted answers hooks let pass.
+    passed: BTreeSet<String>,
     /// The calls and levels that changed the thread's agents.
     agents: BTreeSet<String>,
     resumptions: u32,
@@ -79,6 +81,9 @@ impl Replay {
                 }
                 Fact::Agents(_) => {
                     replay.agents.insert(at);
+                }
+                Fact::AnswerPassed => {
+                    replay.passed.insert(at);
                 }
                 // The record holds the waits and their answers, and the verdicts of hooks.
                 Fact::Started(_)
@@ -143,6 +148,11 @@ impl Replay {
     /// Whether a run has begun a step: a model call, or calls in the model's place.
     pub(crate) fn has_begun(&self, at: &str) -> bool {
         self.attempts.contains_key(at) || self.models.contains_key(at) || self.called.contains_key(at)
+    }
+
+    /// Whether hooks let the drafted answer of a model call pass.
+    pub(crate) fn has_passed(&self, at: &str) -> bool {
+        self.passed.contains(at)
     }
 
     /// Whether a call had changed the thread's agents.

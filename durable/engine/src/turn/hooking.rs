@@ -1,4 +1,5 @@
-//! Asks the hooks of a level: before its model calls, where they may comment, and before its calls, which they may block.
+//! Asks the hooks of a level: before its model calls, where they may comment, and before its calls and its answers, which
+//! they may block.
 //!
 //! The loop knows a hook by its [`Judge`]; the rules themselves stand in the room `hooks`. A verdict is journaled with the
 //! state that the hook has from then on, so a run that takes the turn up asks nobody again. A call that has started, or
@@ -99,7 +100,7 @@ pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt
             HookPoint::Result => {
                 rounds.iter().any(|(_, calls)| calls.iter().any(|name| is_watched(hook, name)))
             }
-            HookPoint::Input | HookPoint::Action => true,
+            HookPoint::Input | HookPoint::Action | HookPoint::Answer => true,
         };
         let due = |hook: &&Rc<Hook>| points.contains(&hook.on) && concerns(hook);
         let due: Vec<usize> = (0..level.hooks().len())
@@ -223,6 +224,13 @@ impl Turn {
         Hooked::new(all.map(|(_, hook)| copied(hook)).collect(), operators)
     }
 
+    /// Whether a level is the one in which a hook asks a model about a drafted answer.
+    pub(super) fn judges_answer(&self, level: &Level) -> bool {
+        let record = self.record.borrow();
+        let asked = level.path.hook_of().and_then(|key| record.hooks.open.get(key));
+        asked.is_some_and(|open| open.point == HookPoint::Answer)
+    }
+
     pub(super) fn decides_at_once(&self, hook: &Hook) -> bool {
         matches!((self.parts.judge)(hook), Judge::Rule(_))
     }
@@ -251,7 +259,9 @@ impl Turn {
         let Asked { level, hook, key, .. } = *asked;
         let (failed, cuts_off) = (answered.is_err(), !commit.entries.is_empty());
         let no_verdict = |why: String| match hook.on {
-            HookPoint::Action => Said::new(HookDecision::Block, format!("it gave no verdict: {why}")),
+            HookPoint::Action | HookPoint::Answer => {
+                Said::new(HookDecision::Block, format!("it gave no verdict: {why}"))
+            }
             HookPoint::Input | HookPoint::Result => Said::new(HookDecision::Allow, why),
         };
         let Said { decision, text, state } = answered.unwrap_or_else(no_verdict);

@@ -4,6 +4,7 @@
 
 mod bound;
 mod cut;
+mod drafts;
 mod earlier;
 mod hooked;
 mod led;
@@ -17,6 +18,8 @@ use std::rc::Rc;
 
 pub(super) use self::bound::{Counted, most_tokens};
 use self::cut::Cuts;
+pub(super) use self::drafts::Draft;
+use self::drafts::Drafts;
 pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
 pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
@@ -43,6 +46,11 @@ use wire::protocol::Place;
 enum State {
     Model,
     Tools(Rc<[ToolCall]>),
+    /// The level has an answer, which its hooks have not judged.
+    Draft {
+        text: String,
+        finish: ReplyFinish,
+    },
     Done(LevelEnd),
 }
 
@@ -87,6 +95,7 @@ pub struct Level {
     /// The turns among the messages before that, and the summary of older ones.
     earlier: Earlier,
     hooked: Hooked,
+    drafts: Drafts,
     /// The course that the level follows.
     staged: Option<Box<Staged>>,
     /// The token limit for the messages of a request; prompt and tools come on top.
@@ -149,6 +158,7 @@ impl Level {
             own_from,
             earlier,
             hooked,
+            drafts: Drafts::default(),
             staged: None,
             message_tokens,
             cuts: Cuts::new(estimates),
@@ -191,6 +201,7 @@ impl Level {
                 None => Step::CallModel(self.request()),
             },
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
+            State::Draft { .. } => Step::Judge,
             State::Done(end) => Step::Finish(end.clone()),
         }
     }
@@ -242,6 +253,7 @@ impl Level {
         self.hooked.heard();
         self.heard_steering();
         self.heard_cut();
+        let is_draft = matches!(outcome, ModelOutcome::Drafted(_));
         let reply = match outcome {
             ModelOutcome::Failed { error, said }
                 if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>
@@ -255,7 +267,7 @@ impl Level {
                 self.state = State::Done(LevelEnd::ModelFailed(error));
                 return;
             }
-            ModelOutcome::Replied(reply) => *reply,
+            ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply) => *reply,
         };
         self.digest = self.digest.with(&reply.text);
         for call in &reply.tool_calls {
@@ -264,12 +276,16 @@ impl Level {
         let ModelReply { text, tool_calls, finish, raw, .. } = reply;
         let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
         self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
+        if is_draft {
+            self.note_draft(&text, calls.is_empty() && self.schema.is_none());
+        }
         if self.tool_choice == ToolChoice::Required {
             self.tool_choice = self.usual_choice();
         }
         self.state = match (calls.is_empty(), self.schema.is_some()) {
             (false, _) => State::Tools(calls),
             (true, _) if finish == ReplyFinish::Pause => State::Model,
+            (true, false) if is_draft => State::Draft { text, finish },
             (true, false) => {
                 self.make_due();
                 State::Done(LevelEnd::Text { text, finish })
@@ -319,7 +335,7 @@ impl Level {
     pub(crate) fn pending(&self) -> Rc<[ToolCall]> {
         match &self.state {
             State::Tools(calls) => Rc::clone(calls),
-            State::Model | State::Done(_) => Rc::new([]),
+            State::Model | State::Draft { .. } | State::Done(_) => Rc::new([]),
         }
     }
 
@@ -345,7 +361,7 @@ impl Level {
     pub(super) fn step_key(&self) -> String {
         let step = match self.state {
             State::Model => self.iterations,
-            State::Tools(_) | State::Done(_) => self.iterations.saturating_sub(1),
+            State::Tools(_) | State::Draft { .. } | State::Done(_) => self.iterations.saturating_sub(1),
         };
         self.path.step(step)
     }
@@ -358,11 +374,6 @@ impl Level {
     /// Consumes the level; returns the memory writes that its parent merges.
     pub(crate) fn into_written(self) -> Overlay {
         self.memory.into_written()
-    }
-
-    /// The level's own messages, from its instructions on.
-    pub(crate) fn own_messages(&self) -> Vec<Message> {
-        self.messages.iter().skip(self.own_from).map(|message| Message::clone(message)).collect()
     }
 
     fn push(&mut self, message: Message) {

@@ -1,5 +1,6 @@
 //! Hooks in turns: the points at which they are asked, their verdicts, their copies, and the built-in ones.
 
+pub(crate) mod answers;
 mod builtins;
 mod copies;
 mod definitions;

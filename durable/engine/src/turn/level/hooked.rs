@@ -122,11 +122,6 @@ impl Level {
     pub(crate) fn known_files(&self) -> &Versions {
         &self.versions
     }
-
-    /// All messages of the level, those of earlier turns included.
-    pub(super) fn transcript(&self) -> &[Rc<Message>] {
-        &self.messages
-    }
 }
 
 /// The calls of a round, each with its result and whether that is an error. The round begins with the reply that made them.

@@ -61,6 +61,8 @@ pub const ALL: &[Scenario] = &[
     plain("agent-of-code", crate::agents::tests::code::discussed),
     plain("websearch", crate::agents::tests::websearch::answered),
     plain("guarded", crate::hooks::tests::guards::golden),
+    plain("judged-answer", crate::hooks::tests::answers::golden),
+    plain("stopped-blocked", crate::hooks::tests::answers::blocked),
     parked("parked-review", crate::workflow::tests::planned::with_all_members),
     parked("parked-approval", approval),
     parked("parked-client", client),
