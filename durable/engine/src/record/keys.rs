@@ -80,11 +80,6 @@ impl LevelPath {
         LevelPath(format!("{key}-{HOOK}-"))
     }
 
-    /// The question to a hook in whose level a path lies; none where it is another level.
-    pub(crate) fn hook_of(&self) -> Option<&str> {
-        self.0.strip_suffix('-')?.strip_suffix(HOOK)?.strip_suffix('-')
-    }
-
     /// The level in which agents answer one after the other. Its steps are their calls, without a model call.
     pub(crate) fn discussion(call_key: &str) -> Self {
         LevelPath(format!("{call_key}-{DISCUSSION}"))
@@ -228,7 +223,6 @@ mod tests {
         ] {
             assert_eq!(path.step(0), step);
             assert_eq!(work(step), expected);
-            assert_eq!(path.hook_of(), (expected == Work::Hook).then_some("0.12h3"));
         }
         let wave = LevelPath::waves(&call).step(1);
         assert_eq!(wave, "0.12-w1");

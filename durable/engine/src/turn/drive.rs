@@ -216,8 +216,7 @@ async fn listen(
     turn.written().await?;
     #[cfg(any(test, feature = "testing"))]
     super::asker::note_asker(at);
-    // A summary has a form of its own. A draft waits for its verdict, and a hook that judges one may repeat it.
-    let is_silent = level.covers().is_some() || level.is_judged() || turn.judges_answer(level);
+    let is_silent = level.is_silent();
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     let mut bytes = 0;
     while let Some(heard) = hearing.next().await {

@@ -212,7 +212,7 @@ impl Turn {
     pub(super) fn copied_hooks(&self, parent: &Level, path: &str) -> Hooked {
         let work = work(&format!("{path}0"));
         if !work.has_hooks() {
-            return Hooked::default();
+            return Hooked::of_question(parent.is_judged());
         }
         let is_copied = |hook: &Hook| hook.of == HookReach::All || work == Work::Read;
         let all = parent.hooks().iter().enumerate().filter(|(_, hook)| is_copied(hook));
@@ -222,13 +222,6 @@ impl Turn {
             Judge::Model(_) => Rc::clone(hook),
         };
         Hooked::new(all.map(|(_, hook)| copied(hook)).collect(), operators)
-    }
-
-    /// Whether a level is the one in which a hook asks a model about a drafted answer.
-    pub(super) fn judges_answer(&self, level: &Level) -> bool {
-        let record = self.record.borrow();
-        let asked = level.path.hook_of().and_then(|key| record.hooks.open.get(key));
-        asked.is_some_and(|open| open.point == HookPoint::Answer)
     }
 
     pub(super) fn decides_at_once(&self, hook: &Hook) -> bool {

@@ -4,6 +4,7 @@ pub(crate) mod answers;
 mod builtins;
 mod copies;
 mod definitions;
+mod drafts;
 pub(crate) mod guards;
 mod lost;
 mod points;

@@ -63,6 +63,12 @@ impl Level {
         self.hooks().iter().any(|hook| hook.on == HookPoint::Answer)
     }
 
+    /// Whether readers do not get the level's text as it comes. A summary has a form of its own, and a draft waits for its
+    /// verdict.
+    pub(in crate::turn) fn is_silent(&self) -> bool {
+        self.hooked.is_silent() || self.covers().is_some() || self.is_judged()
+    }
+
     /// The replies of the draft that hooks have not judged.
     pub(in crate::turn) fn draft(&self) -> &[Draft] {
         &self.drafts.open
