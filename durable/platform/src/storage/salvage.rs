@@ -138,12 +138,13 @@ fn texts(events: &[Told]) -> Vec<String> {
             // The call was made again, or dropped: clients have dropped its text.
             parts.retain(|part| part.model_call_id != model_call_id);
         }
-        let text = match kind.as_str() {
-            TEXT => member("text"),
-            CHUNK => member("content"),
+        // An event of an answer does not name its kind.
+        let (text, is_answer) = match kind.as_str() {
+            TEXT => (member("text"), member("kind") == ANSWER),
+            CHUNK => (member("content"), member("kind").is_empty()),
             _ => continue,
         };
-        if member("kind") != ANSWER || body.get("depth").and_then(Value::as_u64) != Some(0) {
+        if !is_answer || body.get("depth").and_then(Value::as_u64) != Some(0) {
             continue;
         }
         let part_id = member("part_id");
