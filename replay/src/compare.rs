@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use engine::journal::{Entry, Fact, ModelOutcome, TurnEnd, TurnStop};
+use engine::journal::{Entry, Fact, TurnEnd, TurnStop};
 use serde_json::Value;
 use wire::protocol::{BudgetReason, FinishReason};
 
@@ -77,7 +77,7 @@ fn told(fact: &Fact) -> String {
     match &mut fact {
         Fact::ModelEnded { duration_ms, first_byte_ms, outcome, .. } => {
             (*duration_ms, *first_byte_ms) = (0, None);
-            if let ModelOutcome::Replied(reply) = outcome {
+            if let Some(reply) = outcome.reply_mut() {
                 reply.usage = reply.usage.filter(|usage| !usage.estimated && *usage != Default::default());
             }
         }

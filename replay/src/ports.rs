@@ -89,7 +89,7 @@ fn items(Course { retries, end }: Course) -> (Vec<Item>, bool) {
     let Some((key, outcome, _)) = end else { return (items, true) };
     let text = |text: String| (!text.is_empty()).then_some(ModelEvent::Text(text));
     match outcome {
-        ModelOutcome::Replied(reply) => {
+        ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply) => {
             items.push((Some(key), Ok(Heard::Answering)));
             let events = text(reply.text.clone()).into_iter().chain([ModelEvent::Finished(reply)]);
             items.push((None, Ok(Heard::Events(events.collect()))));

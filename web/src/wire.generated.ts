@@ -444,7 +444,7 @@ export type HookDecision = "allow" | "block" | "comment" | "quit";
 /**
  * The moment at which a hook is asked.
  */
-export type HookPoint = "input" | "result" | "action";
+export type HookPoint = "input" | "result" | "action" | "answer";
 
 /**
  * The levels that a hook watches.

@@ -15,6 +15,7 @@ export type {
   FinishReason,
   Form,
   HookDecision,
+  HookPoint,
   HookList,
   LeftUndone,
   MessageList,

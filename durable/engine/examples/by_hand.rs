@@ -42,9 +42,10 @@ pub fn run() -> Vec<String> {
                 happened.push(format!("model call with {} messages", request.messages.len()));
                 level.apply_model(ModelOutcome::Replied(Box::new(model(&request))));
             }
-            // A level that stands alone follows no course, and has no earlier turns.
+            // A level that stands alone follows no course, and has no earlier turns and no hooks.
             Step::Steer => level.steer(&[]),
             Step::Summarise(_) => level.prune_without_summary(),
+            Step::Judge => level.pass_draft(),
             Step::CallTools(calls) => {
                 happened.extend(calls.iter().map(|call| format!("{} {}", call.name, call.arguments)));
                 level.apply_tools(&calls.iter().map(weather).collect::<Vec<_>>());

@@ -66,7 +66,8 @@ impl Thread {
         if let Some(hook) = named.and_then(|name| name.strip_prefix(HOOK_AGENT)) {
             let spoken_to = if is_new { None } else { self.hook_as_agent(hook, path)? };
             let hook = spoken_to.ok_or_else(|| unknown(named.unwrap_or_default()))?;
-            return Ok(Some(AgentSetting { root: Some(hook.name.clone()), kept: vec![hook], has_lives: false }));
+            let has_lives = self.store.agents_with_lives(path)?.contains(&hook.id);
+            return Ok(Some(AgentSetting { root: Some(hook.name.clone()), kept: vec![hook], has_lives }));
         }
         let kept = if is_new { Vec::new() } else { self.store.agents(path)? };
         let root = request.agent.clone().filter(|name| name != MAIN);

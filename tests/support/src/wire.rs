@@ -86,7 +86,7 @@ const SHAPES: &[Shape] = &[
         &[("approval_id", Text), ("decision", DECISION), ("limits", Object), ("parent_id", TextOrNull), ("depth", Number)], &[]),
     Shape("model_call_reset", &[("model_call_id", Text), ("parent_id", TextOrNull), ("depth", Number), ("reason", Text)], &[]),
     Shape("hook_update",
-        &[("hook_call_id", Text), ("hook", Text), ("point", OneOf(&["input", "result", "action"])), ("status", STATUS),
+        &[("hook_call_id", Text), ("hook", Text), ("point", OneOf(&["input", "result", "action", "answer"])), ("status", STATUS),
           ("started_ms", Number), ("parent_id", TextOrNull), ("depth", Number)],
         &[("decision", OneOf(&["allow", "block", "comment", "quit"])), ("text", Text), ("failed", Flag), ("tool_call_id", Text),
           ("duration_ms", Number), ("usage", Object)]),

@@ -1,6 +1,7 @@
 // The words of an answer's calls: approvals, limits, cards, timeline. They come with the code that draws answers.
 
 import { count } from "../count";
+import type { HookDecision, HookPoint } from "../wire";
 
 const approval = {
   ask: (tool: string) => `Allow ${tool} to run?`,
@@ -56,6 +57,8 @@ const limit = {
   },
 };
 
+const HOOK_SAID: Record<HookDecision, string> = { allow: "no objection", block: "blocked the call", comment: "commented", quit: "no objection, and done" };
+
 const card = {
   status: { running: "running", done: "done", error: "failed", denied: "denied", waiting: "waiting for you" },
   arguments: "Arguments",
@@ -72,7 +75,8 @@ const card = {
     standing: "You had allowed this tool in this chat before.",
   },
   hook: (name: string) => `Hook ${name}`,
-  hookSaid: { allow: "no objection", block: "blocked the call", comment: "commented", quit: "no objection, and done" },
+  hookSaid: (decision: HookDecision, point: HookPoint) =>
+    decision === "block" && point === "answer" ? "blocked the answer" : HOOK_SAID[decision],
   resultCut: "The result is longer. This is its beginning.",
   emptyResult: "empty",
   unfinished: "It did not finish.",

@@ -279,7 +279,7 @@ describe("hooks", () => {
       ["h1", null],
       ["f1", "h1"],
     ]);
-    expect(asked.entries[0]).toMatchObject({ name: "guard", status: "running", hook: { decision: null, failed: false } });
+    expect(asked.entries[0]).toMatchObject({ name: "guard", status: "running", hook: { point: "action", decision: null, failed: false } });
     const view = played(
       hook("h1", "start"),
       hook("h1", "end", { decision: "block", text: "not today", duration_ms: 7 }),

@@ -183,9 +183,9 @@ function withToolCall(entries: TurnEntry[], event: ToolCallUpdateEvent): TurnEnt
 
 /** A hook is an entry like a call. One that asks no model has an end alone. */
 function withHook(entries: TurnEntry[], event: HookUpdateEvent): TurnEntry[] {
-  const { hook_call_id: id, hook: name, text: result = null, failed = false, decision = null } = event;
+  const { hook_call_id: id, hook: name, point, text: result = null, failed = false, decision = null } = event;
   const call = { ...event, type: "tool_call_update" as const, tool_call_id: id, name, result, is_error: failed, decision: null };
-  return withToolCall(entries, call).map((entry) => (entry.id === id ? { ...entry, hook: { decision, failed } } : entry));
+  return withToolCall(entries, call).map((entry) => (entry.id === id ? { ...entry, hook: { point, decision, failed } } : entry));
 }
 
 /** Nearly the count of the service. The service leaves out calls that it refuses; their events look like others. */

@@ -2,11 +2,20 @@
 
 import { describe, expect, it } from "vitest";
 import { costParts, durationText, noticeOf, statusOf } from "./status";
-import { newTurn, type BudgetStop, type TurnView } from "./view";
+import { newTurn, type BudgetStop, type ToolEntry, type TurnView } from "./view";
 
 const turn = (change: Partial<TurnView>): TurnView => ({ ...newTurn("t"), ...change });
 const agent = (state: "thinking" | "executing_plan" | "waiting_on_user", details: string | null = null) =>
   turn({ agent: { state, details } });
+
+/** A hook judges the answer of the level in this call. */
+const judged = (status: "running" | "done", parentId: string | null) => {
+  const hook = { point: "answer", decision: null, failed: false } as const;
+  const entry: ToolEntry = {
+    kind: "tool", id: "h1", parentId, depth: 0, name: "guard", title: null, status, args: null, result: null, isCut: false, startedMs: 0, durationMs: null, usage: null, sources: [], decision: null, hook,
+  };
+  return turn({ agent: { state: "thinking", details: null }, entries: [entry] });
+};
 
 describe("the status chip", () => {
   it.each([
@@ -16,6 +25,9 @@ describe("the status chip", () => {
     [agent("thinking", "executing_tool:route_request"), "Choosing how to work"],
     [agent("thinking", "queued"), "Queued"],
     [agent("thinking", "summarising_history"), "Summarising"],
+    [judged("running", null), "Checking the answer"],
+    [judged("running", "call"), "Thinking"],
+    [judged("done", null), "Thinking"],
     [agent("executing_plan"), "Running plan"],
     [agent("waiting_on_user"), "Waiting for you"],
     [turn({ finishReason: "stop" }), "Idle"],
@@ -43,6 +55,12 @@ describe("the notice at the end", () => {
     ["error", "The answer failed."],
   ] as const)("%s: %s", (finishReason, title) => {
     expect(noticeOf(turn({ finishReason }))?.title).toBe(title);
+  });
+
+  //
+  it("says that a hook blocked the answer, and why", () => {
+    const failure = { code: "blocked", message: "The hook guard blocked it: no.", retryable: false };
+    expect(noticeOf(turn({ finishReason: "error", failure }))).toMatchObject({ tone: "warning", title: "A hook blocked the answer.", text: failure.message });
   });
 
   it("names the limit that was reached", () => {

@@ -45,6 +45,7 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
   if (details === "summarising_history") {
     return { key: "thinking", label: en.status.summarising, words: en.status.summarisingWords };
   }
+  if (isJudged(view)) return { key: "thinking", label: en.status.checking, words: en.status.checkingWords };
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;
@@ -60,6 +61,11 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
     default:
       return { key: "thinking", label: en.status.thinking, words: en.status.thinkingWords };
   }
+}
+
+/** A hook judges the answer before the reader gets it. */
+function isJudged(view: TurnView): boolean {
+  return callsIn(view).some(({ status, parentId, hook }) => status === "running" && parentId === null && hook?.point === "answer");
 }
 
 /** Tools whose calls contain other calls. */
@@ -106,6 +112,9 @@ export function noticeOf(view: TurnView): Notice | null {
   }
   if (finishReason === "content_filter") {
     return { code, tone: "warning", title: en.notice.filter, text: text || en.notice.filterText, retryable };
+  }
+  if (code === "blocked") {
+    return { code, tone: "warning", title: en.notice.blocked, text: text || en.notice.filterText, retryable };
   }
   if (finishReason === "interrupted" || code === "interrupted") {
     return { code, tone: "warning", title: en.notice.interrupted, text: text || en.notice.interruptedText, retryable };

@@ -4,7 +4,7 @@
 // `entries` is a flat list in order of appearance. `parentId` alone tells the nesting; outline.ts derives it for drawing.
 
 import type { Turns } from "../feature";
-import type { CostSummary, Decision, FinishReason, Form, HookDecision, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
+import type { CostSummary, Decision, FinishReason, Form, HookDecision, HookPoint, LeftUndone, ModelCost, Source, TurnLimits, Usage } from "../wire";
 import { knownAtBeginning, type Known } from "./features";
 
 interface Entry {
@@ -50,6 +50,8 @@ export interface ToolEntry extends Entry {
 }
 
 export interface HookVerdict {
+  /** The moment at which it is asked. */
+  point: HookPoint;
   /** Null while it is asked, and where the end of the turn cut it off. */
   decision: HookDecision | null;
   /** It gave no verdict. */

@@ -51,7 +51,7 @@ pub(super) async fn answer(
     let text = truncated(text, turn.spec.limits.tool_result_bytes);
     let said = Message::Assistant { content: text.clone(), tool_calls: Vec::new(), raw: None };
     let messages = vec![Message::User { content: question.into() }, said];
-    Ok(Answer { text, messages, overlay: level.into_written(), life: None })
+    Ok(Answer { text, messages, overlay: level.into_written(), life: None, is_blocked: false })
 }
 
 /// The text that an agent is asked: the newest of its maker, else the newest of another agent.

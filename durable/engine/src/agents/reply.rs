@@ -96,6 +96,8 @@ pub(super) struct Answer {
     pub(super) overlay: Overlay,
     /// The life of the agent, where the answer changed it.
     pub(super) life: Option<AgentLife>,
+    /// A hook blocked what it wanted to say: nobody hears of it, and its call fails.
+    pub(super) is_blocked: bool,
 }
 
 async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
@@ -106,12 +108,15 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         Some(name) => Ok(code::answer(call, &agent, name).await?),
         None => answer(call, &agent).await?,
     };
-    let Answer { text, messages, overlay, life } = match answer {
+    let Answer { text, messages, overlay, life, is_blocked } = match answer {
         Ok(answer) => answer,
         Err(refusal) => return Ok(Outcome::of(Err(refusal))),
     };
     let mut agents =
         vec![AgentChange::Spoke { name: agent.name.clone(), messages, life: life.map(Box::new) }];
+    if is_blocked {
+        return Ok(Outcome { overlay, agents, ..Outcome::of(Err(ToolError(text))) });
+    }
     if !heard_by.is_empty() {
         agents.push(AgentChange::Heard { names: heard_by, text: marked(&agent.name, &text) });
     }
@@ -134,10 +139,11 @@ async fn answer(
         Err(refusal) => return Ok(Err(refusal)),
     };
     let end = drive(turn, &mut level).await?;
+    let is_blocked = matches!(end, LevelEnd::Blocked { .. });
     let text = truncated(in_words(end), turn.spec.limits.tool_result_bytes);
     let messages = answered(level.own_messages(), &text);
     let life = turn.life_after(&level);
-    Ok(Ok(Answer { text, messages, life, overlay: level.into_written() }))
+    Ok(Ok(Answer { text, messages, life, overlay: level.into_written(), is_blocked }))
 }
 
 /// The answer of an agent, as everybody else hears it.
@@ -188,6 +194,9 @@ fn in_words(end: LevelEnd) -> String {
         }
         // An agent has no schema, and returns its partial result at its limit.
         LevelEnd::Structured(text) | LevelEnd::SchemaNotSatisfied(text) => said(text),
+        LevelEnd::Blocked { hook, reason } => {
+            format!("[My answer is blocked: the hook {hook} lets nobody hear it: {reason}]")
+        }
         LevelEnd::IterationLimit(limit) => {
             format!("[I made {limit} model calls without coming to an answer.]")
         }

@@ -224,6 +224,10 @@ pub(crate) fn in_words(end: LevelEnd) -> Result<String, ToolError> {
             "message": "The subtask made all the model calls that it may without coming to an answer.",
         })),
         LevelEnd::ModelFailed(error) => Err(json!({"error": error.kind.code(), "message": error.message})),
+        LevelEnd::Blocked { hook, reason } => Err(json!({
+            "error": "blocked",
+            "message": format!("The hook {hook} blocked the answer: {reason}"),
+        })),
     };
     result.map_err(|error| ToolError(error.to_string()))
 }

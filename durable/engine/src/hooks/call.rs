@@ -44,12 +44,12 @@ fn declared() -> ToolSpec {
         NAME,
         PermissionClass::Subagent,
         "Makes a hook that watches you from now on: it comments on what you are told, or blocks calls that you want to \
-         make. Give instructions by which a model judges, or the name of a built-in hook. You cannot remove it.",
+         make or answers that you want to give. Give instructions by which a model judges, or the name of a built-in hook. You cannot remove it.",
         json!({
             "type": "object",
             "properties": {
                 "name": {"type": "string", "description": "lower-case letters, digits, - and _, at most 32"},
-                "on": {"enum": ["input", "result", "action"], "description": "when it is asked"},
+                "on": {"enum": ["input", "result", "action", "answer"], "description": "when it is asked"},
                 "match": {"type": "array", "items": {"type": "string"}, "description": "the calls that it watches"},
                 "instructions": {"type": "string", "description": "the words by which a model judges"},
                 "reads": {"type": "array", "items": {"type": "string"}, "description": "keys of the memory that it sees"},

@@ -63,7 +63,7 @@ pub fn define(name: &str, new: NewHook) -> Result<Hook, ApiError> {
             if !options.is_empty() {
                 return Err(ApiError::field("options", "only a built-in hook has options"));
             }
-            let on = on.ok_or_else(|| ApiError::field("on", "expected input, result or action"))?;
+            let on = on.ok_or_else(|| ApiError::field("on", "expected input, result, action or answer"))?;
             (on, calls.unwrap_or_default())
         }
     };
@@ -134,8 +134,13 @@ fn check_instructions(instructions: &str) -> Result<(), ApiError> {
 }
 
 fn check_calls(on: HookPoint, calls: &[String]) -> Result<(), ApiError> {
-    if on == HookPoint::Input && !calls.is_empty() {
-        return Err(ApiError::field("match", "a hook on the input watches no calls"));
+    let watches_none = match on {
+        HookPoint::Input => Some("a hook on the input watches no calls"),
+        HookPoint::Answer => Some("a hook on the answer watches no calls"),
+        HookPoint::Result | HookPoint::Action => None,
+    };
+    if let Some(detail) = watches_none.filter(|_| !calls.is_empty()) {
+        return Err(ApiError::field("match", detail));
     }
     let is_name = |name: &String| !name.trim().is_empty() && name.len() <= MAX_HOOK_CALL_BYTES;
     if calls.len() > MAX_HOOK_CALLS || !calls.iter().all(is_name) {

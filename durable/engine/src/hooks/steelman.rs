@@ -7,7 +7,7 @@ use wire::protocol::HookPoint;
 /// Looks at disagreement `about` a subject; at all of it where it has none.
 pub(super) const HOOK: Builtin = Builtin {
     name: "steelman",
-    points: &[HookPoint::Action, HookPoint::Input, HookPoint::Result],
+    points: &[HookPoint::Action, HookPoint::Input, HookPoint::Result, HookPoint::Answer],
     calls: &[],
     options: &[Choice { name: ABOUT, kind: Kind::Text }],
     judge: Judge::Model(&smart::Instructed),

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::{Entry, Fact, Setting, TurnSpec};
+use wire::protocol::HookPoint;
 
 /// The format that this code writes. 1: each replay built child levels from the code. 2: the journal holds
 /// the specification of each child level (`opened`, `toolset`).
@@ -42,8 +43,11 @@ const WITH_VERIFIER_INSTRUCTIONS: u32 = 7;
 /// The same of a turn whose agents have lives: for older code their hooks would begin anew, with nothing of their limits used.
 const WITH_LIVES: u32 = 8;
 
+/// The same of a turn with a hook that judges answers: older code would show them unjudged.
+const WITH_ANSWER_HOOKS: u32 = 9;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_LIVES;
+pub(crate) const NEWEST_READ: u32 = WITH_ANSWER_HOOKS;
 
 /// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
 pub const ESTIMATES: u32 = 1;
@@ -69,7 +73,16 @@ fn least_reader(spec: &TurnSpec) -> u32 {
     let [wire_or_money, own_judgement] =
         [(has_wire || limits_money, WITH_WIRE_OR_MONEY), (judges_by_own, WITH_VERIFIER_INSTRUCTIONS)]
             .map(|(is_so, least)| if is_so { least } else { LEAST_READER });
-    of_setting(setting).max(wire_or_money).max(own_judgement)
+    of_setting(setting).max(wire_or_money).max(own_judgement).max(of_answer_hooks(setting))
+}
+
+/// A hook that an agent makes in mid-turn needs no number: older code can read neither the result of that call nor a
+/// drafted reply.
+fn of_answer_hooks(setting: &Setting) -> u32 {
+    let kept = setting.agents.iter().flat_map(|agents| &agents.kept).flat_map(|agent| &agent.hooks);
+    let own = setting.life.iter().flat_map(|life| &life.hooks);
+    let judges = setting.hooks.iter().chain(kept).chain(own).any(|hook| hook.on == HookPoint::Answer);
+    if judges { WITH_ANSWER_HOOKS } else { LEAST_READER }
 }
 
 fn of_setting(setting: &Setting) -> u32 {

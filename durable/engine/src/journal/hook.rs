@@ -29,6 +29,11 @@ pub struct HookSaid {
 }
 
 impl HookSaid {
+    /// Whether it blocks what it was asked about.
+    pub fn blocks(&self) -> bool {
+        self.decision == Some(HookDecision::Block)
+    }
+
     /// Whether readers hear of it.
     pub fn is_told(&self) -> bool {
         self.failed || self.decision.is_some_and(|decision| decision != HookDecision::Allow)

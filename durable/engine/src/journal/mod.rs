@@ -156,8 +156,7 @@ pub enum Fact {
         #[serde(default)]
         first_byte_ms: Option<u64>,
     },
-    /// A tool call was reserved and is about to run. This records the intent, so that a replay never repeats
-    /// a call that must run once.
+    /// A tool call was reserved and is about to run: a replay never repeats one that must run once.
     ToolStarted {
         #[serde(default)]
         place: Place,
@@ -181,6 +180,8 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<String>,
     },
+    /// Hooks let the drafted answer of a level pass, and readers have it. The entry's `at` is its last model call.
+    AnswerPassed,
     /// The service answered in a model's place, without asking one.
     Canned {
         digest: String,
@@ -255,6 +256,7 @@ impl Fact {
             Fact::HookAsked { .. } => "hook_asked",
             Fact::HookSaid(_) => "hook_said",
             Fact::FilesCompared { .. } => "files_compared",
+            Fact::AnswerPassed => "answer_passed",
             Fact::Canned { .. } => "canned",
             Fact::Called { .. } => "called",
             Fact::ModelDropped => "model_dropped",
@@ -330,8 +332,7 @@ pub struct TurnSpec {
     /// messages, so it reserves by that count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_request: Option<CountedRequest>,
-    /// The text that retrieval found for the user's message. The model gets it as a separate message before
-    /// that one.
+    /// The text that retrieval found for the user's message. It is a message of its own before that one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retrieved: Option<String>,
     /// The message that the user's message replaces.

@@ -16,11 +16,32 @@ use wire::protocol::{Hook, StepStatus};
 #[serde(rename_all = "snake_case")]
 pub enum ModelOutcome {
     Replied(Box<ModelReply>),
+    /// The model replied in a level whose answers hooks judge. Readers get no text of it before they have let it pass
+    /// ([`Fact::AnswerPassed`](super::Fact::AnswerPassed)). Older code cannot read it, so it does not show it either.
+    Drafted(Box<ModelReply>),
     /// The call failed; `said` keeps the text before the failure.
     Failed {
         error: ModelError,
         said: String,
     },
+}
+
+impl ModelOutcome {
+    /// The reply; none where the call failed.
+    pub fn reply(&self) -> Option<&ModelReply> {
+        match self {
+            ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply) => Some(reply),
+            ModelOutcome::Failed { .. } => None,
+        }
+    }
+
+    /// The reply, to be changed.
+    pub fn reply_mut(&mut self) -> Option<&mut ModelReply> {
+        match self {
+            ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply) => Some(reply),
+            ModelOutcome::Failed { .. } => None,
+        }
+    }
 }
 
 /// The outcome of a tool call.

@@ -14,6 +14,8 @@ pub enum TurnStop {
     Budget { reason: BudgetReason, limit: u64, observed: u64 },
     /// The root level used up its iterations.
     IterationLimit { limit: u32 },
+    /// A hook blocked the answer of the root, and each rewriting of it.
+    Blocked { hook: String, reason: String },
     /// A person cancelled.
     Cancelled,
     /// A newer request took over the thread.
@@ -29,6 +31,7 @@ pub enum TurnStop {
 wire::tagged!(TurnStop by "why" {
     "budget" => Budget { reason, limit, observed },
     "iteration_limit" => IterationLimit { limit },
+    "blocked" => Blocked { hook, reason },
     "cancelled" => Cancelled,
     "superseded" => Superseded,
     "model" => Model { error },

@@ -64,8 +64,9 @@ pub(super) async fn make(
         },
         LevelEnd::SchemaNotSatisfied(objection) => refused(objection),
         LevelEnd::ModelFailed(error) => refused(format!("{}: {}", error.kind.code(), error.message)),
-        LevelEnd::Text { .. } | LevelEnd::IterationLimit(_) | LevelEnd::Partial(_) => {
-            refused("the planner came to no end".to_owned())
-        }
+        LevelEnd::Text { .. }
+        | LevelEnd::IterationLimit(_)
+        | LevelEnd::Partial(_)
+        | LevelEnd::Blocked { .. } => refused("the planner came to no end".to_owned()),
     }
 }

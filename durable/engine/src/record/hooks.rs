@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::Record;
-use super::keys::{about_of, copy_of};
-use crate::journal::{Entry, Fact, HookSaid};
+use super::keys::{about_of, copy_of, work};
+use crate::journal::{Entry, Fact, HookSaid, Work};
+use wire::model::ModelReply;
 use wire::protocol::{HookDecision, HookPoint, Place, TreeHook, TreeNode, preview};
 
 /// A question that a hook has put to a model.
@@ -52,9 +53,9 @@ impl Hooks {
         found.into_iter().map(|(_, said)| said)
     }
 
-    /// The hook that blocks a call, and its reason.
-    pub(crate) fn blocks(&self, call_key: &str) -> Option<(&str, &str)> {
-        let said = self.on(call_key).find(|said| said.decision == Some(HookDecision::Block))?;
+    /// The hook that blocks a call, or the answer of a step, and its reason.
+    pub(crate) fn blocks(&self, about: &str) -> Option<(&str, &str)> {
+        let said = self.on(about).find(|said| said.decision == Some(HookDecision::Block))?;
         Some((&said.hook, &said.text))
     }
 }
@@ -64,6 +65,7 @@ impl Record {
         match &entry.fact {
             Fact::HookAsked { hook, point, place } => self.hook_asked(entry, hook, *point, place),
             Fact::HookSaid(said) => self.hook_said(entry, said),
+            Fact::AnswerPassed => self.answer_passed(&entry.at),
             _ => {}
         }
     }
@@ -101,7 +103,25 @@ impl Record {
             copy.1 |= said.decision == Some(HookDecision::Quit);
             copy.0 = said.state.clone().unwrap_or_else(|| std::mem::take(&mut copy.0));
         }
+        if said.point == HookPoint::Answer && said.blocks() && said.place.depth == 0 {
+            self.draft.clear();
+        }
         self.hooks.said.insert(entry.at.clone(), said.clone());
+    }
+
+    /// Readers have the answer of a level.
+    fn answer_passed(&mut self, at: &str) {
+        if work(at) == Work::Root {
+            self.root_texts.append(&mut self.draft);
+        }
+    }
+
+    /// Notes the text of a root's reply that hooks judge. Nobody judges the text beside calls, so nobody gets it.
+    pub(super) fn drafted(&mut self, reply: &ModelReply) {
+        match reply.tool_calls.is_empty() {
+            true => self.draft.extend((!reply.text.is_empty()).then(|| reply.text.clone())),
+            false => self.draft.clear(),
+        }
     }
 
     /// The call that a question at an action is about.

@@ -85,6 +85,8 @@ pub(crate) struct Record {
     pub(crate) calls: Vec<CallRecord>,
     /// The texts of the root's replies: the part of the turn that a person reads.
     pub(crate) root_texts: Vec<String>,
+    /// The texts of the root's draft, which hooks have not let pass.
+    draft: Vec<String>,
     /// The parts that the written events and texts have shown to readers. No entry has them: a run that takes
     /// the turn up reads them from the log.
     pub(crate) shown: Shown,
@@ -152,6 +154,7 @@ impl Record {
             approved: BTreeSet::new(),
             calls: Vec::new(),
             root_texts: Vec::new(),
+            draft: Vec::new(),
             shown: Shown::default(),
             toolsets: Toolsets::new(Toolbelt::new(spec.tools.iter().cloned())),
             levels: BTreeMap::new(),
@@ -312,7 +315,7 @@ impl Record {
                     self.model_ended(&entry.at, &open, outcome, *duration_ms);
                 }
             }
-            Fact::HookAsked { .. } | Fact::HookSaid(_) => self.hook_heard(entry),
+            Fact::HookAsked { .. } | Fact::HookSaid(_) | Fact::AnswerPassed => self.hook_heard(entry),
             Fact::Canned { text, .. } => self.canned(entry, text),
             Fact::Called { place, calls } => self.called_by_service(&entry.at, calls, place),
             Fact::ModelDropped => {

@@ -22,6 +22,8 @@ pub(crate) struct OpenModelCall {
     pub(crate) unwritten: usize,
     /// The whole text of each part of kind text.
     pub(crate) said: Vec<String>,
+    /// The text that readers do not get as it comes: a summary, a draft.
+    pub(crate) unshown: String,
     pub(crate) live: bool,
     /// The model that is asked, as its place in the chain.
     pub(crate) asked: usize,
@@ -90,6 +92,7 @@ impl Record {
             begun: 0,
             unwritten: 0,
             said: Vec::new(),
+            unshown: String::new(),
             live: false,
             asked: 0,
             lost_requests,
@@ -147,6 +150,7 @@ impl Record {
 
     /// The request of the conversation's newest reply, if the next turn may reserve by it.
     fn counted(&self, at: &str, open: &OpenModelCall, outcome: &ModelOutcome) -> Option<CountedRequest> {
+        // The history of a turn with drafts lacks what its requests had.
         let ModelOutcome::Replied(reply) = outcome else { return None };
         self.spec.limits.turn_cost_microusd?;
         // Former code leaves messages out without a fact.
@@ -175,7 +179,7 @@ impl Record {
         if is_root {
             self.costs.last_request = self.counted(at, open, outcome);
         }
-        let reply = match outcome {
+        let (reply, is_draft) = match outcome {
             ModelOutcome::Failed { error, said } => {
                 let usage = error.used().filter(|_| open.first_byte_ms.is_none());
                 self.model_row(at, open, error.kind.code(), usage, duration_ms);
@@ -188,7 +192,8 @@ impl Record {
                 }
                 return;
             }
-            ModelOutcome::Replied(reply) => reply,
+            ModelOutcome::Replied(reply) => (reply, false),
+            ModelOutcome::Drafted(reply) => (reply, true),
         };
         self.model_row(at, open, "ok", reply.usage, duration_ms);
         if let Some(summary) = self.summary_in(at, open, &reply.text) {
@@ -198,8 +203,11 @@ impl Record {
         if is_root {
             self.round.clear();
             self.unanswered.clear();
-            self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone()));
-        } else if !reply.tool_calls.is_empty() {
+            match is_draft {
+                true => self.drafted(reply),
+                false => self.root_texts.extend((!reply.text.is_empty()).then(|| reply.text.clone())),
+            }
+        } else if !reply.tool_calls.is_empty() && !is_draft {
             // The text of a reply without calls is the level's result.
             self.note_text_within(at, &reply.text);
         }

@@ -26,6 +26,8 @@ pub(crate) struct Replay {
     steered: BTreeMap<String, Steered>,
     /// The comparisons of files before steps: those that had changed, or why there was none.
     compared: BTreeMap<String, Result<Versions, String>>,
+    /// The model calls whose drafted answers hooks let pass.
+    passed: BTreeSet<String>,
     /// The calls and levels that changed the thread's agents.
     agents: BTreeSet<String>,
     resumptions: u32,
@@ -85,6 +87,9 @@ impl Replay {
                 }
                 Fact::Agents(_) => {
                     replay.agents.insert(at);
+                }
+                Fact::AnswerPassed => {
+                    replay.passed.insert(at);
                 }
                 // The record holds the waits and their answers, and the verdicts of hooks.
                 Fact::Started(_)
@@ -154,6 +159,11 @@ impl Replay {
     /// Whether a run has begun a step: a model call, or calls in the model's place.
     pub(crate) fn has_begun(&self, at: &str) -> bool {
         self.attempts.contains_key(at) || self.models.contains_key(at) || self.called.contains_key(at)
+    }
+
+    /// Whether hooks let the drafted answer of a model call pass.
+    pub(crate) fn has_passed(&self, at: &str) -> bool {
+        self.passed.contains(at)
     }
 
     /// Whether a call had changed the thread's agents.

@@ -74,6 +74,8 @@ impl Record {
                     &[&format!("{limit} model calls")],
                 );
             }
+            // The reason may name what nobody should read.
+            TurnStop::Blocked { hook, .. } => self.failed("turn", "answer", None, "blocked", &[hook]),
             TurnStop::Interrupted { detail } => self.failed("turn", "resume", None, "interrupted", &[detail]),
             TurnStop::Internal { detail } => self.failed("turn", "run", None, "internal", &[detail]),
             TurnStop::Cancelled | TurnStop::Superseded | TurnStop::Model { .. } => {}

@@ -17,7 +17,9 @@ impl Record {
     ) -> TreeModelCall {
         let asked = self.priced_model(at, open.asked);
         let (usage, finish_reason) = match outcome {
-            Some(ModelOutcome::Replied(reply)) => (reply.usage, reply.finish.as_str()),
+            Some(ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply)) => {
+                (reply.usage, reply.finish.as_str())
+            }
             Some(ModelOutcome::Failed { error, .. }) => (None, error.kind.code()),
             None => (None, "aborted"),
         };

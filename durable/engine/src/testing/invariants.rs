@@ -1,6 +1,7 @@
 //! The invariants of every ended turn, whatever its course. The checks read the turn's events, as a client
 //! gets them, and its journal.
 
+mod answers;
 mod hooks;
 mod plans;
 mod prefixes;
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use self::answers::{answers, drafted};
 use self::hooks::Hook;
 use self::plans::plans;
 use self::prefixes::prefixes;
@@ -34,6 +36,7 @@ pub fn check(case: &Case) {
     limits(case, &client, &shown);
     stored(case, client.tree(), &shown);
     parts(case, &events, &shown);
+    answers(case, &shown);
     history(case, &client);
     kept(case, &client, &shown);
     prefixes(case, &shown);
@@ -41,6 +44,11 @@ pub fn check(case: &Case) {
     if case.limits.tool_result_bytes >= 5_000 {
         memory(&client, None, &BTreeMap::new(), &shown);
     }
+}
+
+/// Checks those of answers that hooks judge alone.
+pub fn check_answers(case: &Case) {
+    answers(case, &Shown(case));
 }
 
 /// The events of a case, formatted only when a check fails.
@@ -92,6 +100,7 @@ impl Client {
         let mut client = Client::default();
         let (mut open_calls, mut open_models) = (BTreeSet::new(), BTreeSet::new());
         let (mut open_parts, mut all_models) = (BTreeSet::new(), BTreeSet::new());
+        let drafted = drafted(case);
         for event in events {
             match event {
                 Event::ToolCallUpdate {
@@ -166,7 +175,8 @@ impl Client {
                     client.model_calls.push(model_call(event));
                 }
                 Event::Chunk { model_call_id: id, done, .. } => {
-                    assert!(open_models.contains(id), "{shown}");
+                    // An answer that hooks judge comes after its model call.
+                    assert!(open_models.contains(id) != drafted.contains_key(key(id)), "{shown}");
                     match done {
                         true => open_parts.remove(id),
                         false => open_parts.insert(id.clone()),

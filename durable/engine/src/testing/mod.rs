@@ -19,7 +19,7 @@ mod support;
 mod test_tools;
 
 pub use hungry::hungry;
-pub use invariants::{check, cuts, raw_of};
+pub use invariants::{check, check_answers, cuts, raw_of};
 pub use lines::line;
 pub use schemas::{ForeignSchema, foreign_schemas};
 pub use support::*;

@@ -100,14 +100,11 @@ fn append(turn: &Turn, part: &mut TextPart, content: String, done: bool) {
 }
 
 impl Turn {
-    /// Keeps the text of a model call that readers get in another form.
+    /// Keeps the text of a model call that readers get in another form, later, or not at all.
     pub(super) fn hear(&self, at: &str, content: &str) {
         let mut record = self.record.borrow_mut();
         let Some(open) = record.models.get_mut(at) else { return };
-        match open.said.last_mut() {
-            Some(said) => said.push_str(content),
-            None => open.said.push(content.to_owned()),
-        }
+        open.unshown.push_str(content);
     }
 }
 

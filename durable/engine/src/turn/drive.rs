@@ -9,7 +9,7 @@ use super::level::{Level, LevelEnd, Step};
 use super::parking::Tally;
 use super::reserve::{note_usage, reservation_of};
 use super::round::round;
-use super::{Halt, Turn, hooking, summary};
+use super::{Halt, Turn, answering, hooking, summary};
 use crate::budget::{Exceeded, Spending};
 use crate::journal::{Commit, Fact, ModelOutcome, TurnStop, Work};
 use crate::ports::{Heard, LogError};
@@ -44,6 +44,7 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                     let results = round(turn, level, &calls).await?;
                     level.apply_tools(&results);
                 }
+                Step::Judge => answering::judge(turn, level).await?,
                 Step::Finish(end) => return Ok(end),
             }
         }
@@ -81,14 +82,17 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     let (said, since_ms) = {
         let record = turn.record.borrow();
         let open = record.models.get(&at);
-        open.map(|open| (open.said.concat(), open.since_ms)).unwrap_or_default()
+        open.map(|open| (open.said.concat() + &open.unshown, open.since_ms)).unwrap_or_default()
     };
     let outcome = match heard {
         Ok(reply) => {
             // A summary is text: calls beside it would have no level that makes them.
             let tool_calls = if level.covers().is_some() { Vec::new() } else { reply.tool_calls };
-            ModelOutcome::Replied(Box::new(ModelReply { text: said, tool_calls, ..*reply }))
+            let reply = Box::new(ModelReply { text: said, tool_calls, ..*reply });
+            if level.is_judged() { ModelOutcome::Drafted(reply) } else { ModelOutcome::Replied(reply) }
         }
+        // Nobody has judged what it said.
+        Err(error) if level.is_judged() => ModelOutcome::Failed { error, said: String::new() },
         Err(error) => ModelOutcome::Failed { error, said },
     };
     // From the journaled start on, as the time of the first word.
@@ -212,6 +216,7 @@ async fn listen(
     turn.written().await?;
     #[cfg(any(test, feature = "testing"))]
     super::asker::note_asker(at);
+    let is_silent = level.is_silent();
     let mut hearing = turn.ports.model.call(request, chain, turn.until_ms());
     let mut bytes = 0;
     while let Some(heard) = hearing.next().await {
@@ -249,8 +254,8 @@ async fn listen(
         for event in events {
             bytes += bytes_of(&event);
             match event {
-                ModelEvent::Text(content) if level.covers().is_some() => turn.hear(at, &content),
-                ModelEvent::Reasoning(_) if level.covers().is_some() => {}
+                ModelEvent::Text(content) if is_silent => turn.hear(at, &content),
+                ModelEvent::Reasoning(_) if is_silent => {}
                 ModelEvent::Text(content) => {
                     announce(turn, &from, ChunkKind::Text, content)?;
                 }
@@ -324,7 +329,7 @@ fn end(
     let texts = take_parts(turn, at);
     let place = level.place.clone();
     let mut events = vec![(format!("model_end:{at}"), ended(call, place.clone()))];
-    if let (0, ModelOutcome::Replied(reply)) = (place.depth, outcome)
+    if let (0, Some(reply)) = (place.depth, outcome.reply())
         && let Some(call) = reply.tool_calls.first()
     {
         events.push((format!("state:{at}:tools"), turn.agent_state(Some(&call.name))));

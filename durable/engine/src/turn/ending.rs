@@ -37,6 +37,7 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
         LevelEnd::Partial(_) => return by_itself(turn, root, FinishReason::Stop, root.own_messages()),
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
+        LevelEnd::Blocked { hook, reason } => TurnStop::Blocked { hook, reason },
         // The root has no schema, so it never ends in these two ways.
         LevelEnd::Structured(detail) | LevelEnd::SchemaNotSatisfied(detail) => TurnStop::Internal { detail },
     };
@@ -93,8 +94,9 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     note.left = left.map(|left| left.undone).unwrap_or_default();
     let said = last.root_texts.iter().cloned().chain(Some(partial));
     let said = said.filter(|text| !text.is_empty());
-    // A turn that cannot go on also keeps the results of its subtasks: no reply will put them into words.
-    let lost = matches!(why, TurnStop::Interrupted { .. });
+    // A turn that cannot go on also keeps the results of its subtasks: no reply will put them into words. Where hooks judge
+    // the answers, nobody has judged these.
+    let lost = matches!(why, TurnStop::Interrupted { .. }) && !root.is_judged();
     let content: Vec<String> = said.chain(last.unanswered().filter(|_| lost).map(told_result)).collect();
     let content = content.join("\n\n");
     commit.events.extend(left_session(turn, &last));
@@ -206,6 +208,9 @@ fn note(why: &TurnStop) -> StopNote {
                  less at once."
             ),
         ),
+        TurnStop::Blocked { hook, reason } => {
+            ("blocked", format!("The answer is not shown, because the hook {hook} blocked it: {reason}"))
+        }
         TurnStop::Cancelled => ("cancelled", "It was cancelled. Send a new message to go on.".to_owned()),
         TurnStop::Superseded => ("superseded", "A newer message took its place.".to_owned()),
         TurnStop::Model { error } => (error.kind.code(), error.message.clone()),
@@ -237,9 +242,10 @@ fn finish_reason(why: &TurnStop) -> FinishReason {
         TurnStop::Budget { .. } => FinishReason::Budget,
         TurnStop::Cancelled | TurnStop::Superseded => FinishReason::Cancelled,
         TurnStop::Interrupted { .. } => FinishReason::Interrupted,
-        TurnStop::IterationLimit { .. } | TurnStop::Model { .. } | TurnStop::Internal { .. } => {
-            FinishReason::Error
-        }
+        TurnStop::IterationLimit { .. }
+        | TurnStop::Blocked { .. }
+        | TurnStop::Model { .. }
+        | TurnStop::Internal { .. } => FinishReason::Error,
     }
 }
 
@@ -249,6 +255,7 @@ fn retryable(why: &TurnStop) -> bool {
         TurnStop::Interrupted { .. } | TurnStop::Internal { .. } => true,
         TurnStop::Budget { .. }
         | TurnStop::IterationLimit { .. }
+        | TurnStop::Blocked { .. }
         | TurnStop::Cancelled
         | TurnStop::Superseded => false,
     }

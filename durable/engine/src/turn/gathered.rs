@@ -109,7 +109,7 @@ impl Gathered {
 fn bytes(commit: &Commit) -> usize {
     let texts = commit.texts.iter().map(|part| part.text.len());
     let results = commit.entries.iter().map(|entry| match &entry.fact {
-        Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
+        Fact::ModelEnded { outcome: ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply), .. } => {
             reply.text.len() + reply.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
         }
         Fact::ModelEnded { outcome: ModelOutcome::Failed { said, .. }, .. } => said.len(),

@@ -1,4 +1,5 @@
-//! Asks the hooks of a level: before its model calls, where they may comment, and before its calls, which they may block.
+//! Asks the hooks of a level: before its model calls, where they may comment, and before its calls and its answers, which
+//! they may block.
 //!
 //! The loop knows a hook by its [`Judge`]; the rules themselves stand in the room `hooks`. A verdict is journaled with the
 //! state that the hook has from then on, so a run that takes the turn up asks nobody again. A call that has started, or
@@ -124,13 +125,15 @@ pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt
             HookPoint::Result => {
                 rounds.iter().any(|(_, calls)| calls.iter().any(|name| is_watched(hook, name)))
             }
-            HookPoint::Input | HookPoint::Action => true,
+            HookPoint::Input | HookPoint::Action | HookPoint::Answer => true,
         };
         let is_due =
             |hook: &Hook| points.iter().any(|point| turn.is_asked_on(hook, *point) && concerns(hook, *point));
         let due: Vec<(usize, &Rc<Hook>)> =
             level.hooks().iter().enumerate().filter(|(_, hook)| is_due(hook)).collect();
-        let compares = due.iter().any(|(_, hook)| turn.compares_files(hook));
+        let compares =
+            |hook: &Hook| matches!((turn.parts.judge)(hook), Judge::Rule(rule) if rule.compares_files());
+        let compares = due.iter().any(|(_, hook)| compares(hook));
         let changed = match compares && !level.known_files().is_empty() {
             true => turn.changed_files(level, &at).await?,
             false => None,
@@ -251,7 +254,7 @@ impl Turn {
     pub(super) fn copied_hooks(&self, parent: &Level, path: &str) -> Hooked {
         let work = work(&format!("{path}0"));
         if !work.has_hooks() {
-            return Hooked::default();
+            return Hooked::of_question(parent.is_judged());
         }
         let is_copied = |hook: &Hook| hook.of == HookReach::All || work == Work::Read;
         let all = parent.hooks().iter().enumerate().filter(|(_, hook)| is_copied(hook));
@@ -280,10 +283,6 @@ impl Turn {
             Judge::Rule(rule) => rule.is_asked_on(hook, point),
             Judge::Model(_) => hook.on == point,
         }
-    }
-
-    fn compares_files(&self, hook: &Hook) -> bool {
-        matches!((self.parts.judge)(hook), Judge::Rule(rule) if rule.compares_files())
     }
 
     /// The files that a level knows and that have changed before its next step; none where no tool knows their versions.
@@ -335,7 +334,9 @@ impl Turn {
         let Asked { level, hook, key, .. } = *asked;
         let (failed, cuts_off) = (answered.is_err(), !commit.entries.is_empty());
         let no_verdict = |why: String| match hook.on {
-            HookPoint::Action => Said::new(HookDecision::Block, format!("it gave no verdict: {why}")),
+            HookPoint::Action | HookPoint::Answer => {
+                Said::new(HookDecision::Block, format!("it gave no verdict: {why}"))
+            }
             HookPoint::Input | HookPoint::Result => Said::new(HookDecision::Allow, why),
         };
         let Said { decision, text, state } = answered.unwrap_or_else(no_verdict);

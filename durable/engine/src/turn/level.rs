@@ -4,11 +4,13 @@
 
 mod bound;
 mod cut;
+mod drafts;
 mod earlier;
 mod hooked;
 mod led;
 mod prune;
 mod repeats;
+mod settled;
 mod staged;
 mod start;
 mod step;
@@ -18,6 +20,8 @@ use std::rc::Rc;
 
 pub(super) use self::bound::{Counted, most_tokens};
 use self::cut::Cuts;
+pub(super) use self::drafts::Draft;
+use self::drafts::Drafts;
 pub(super) use self::earlier::{Earlier, Leaving, MAX_SUMMARIES};
 pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
@@ -26,14 +30,14 @@ pub use self::prune::request_tokens;
 pub(crate) use self::staged::Staged;
 pub(super) use self::start::LevelStart;
 pub use self::step::{LevelEnd, Step};
-use crate::journal::{AgentLife, ModelOutcome, ToolEnd};
+use crate::journal::{AgentLife, ModelOutcome};
 use crate::memory::{AgentMemory, Overlay};
 use crate::own::OwnCalls;
 use crate::profiles::{Limits, Role};
 use crate::record::frozen::Opening;
 use crate::record::keys::{Digest, LevelPath};
 use crate::toolbelt::{OutputSchema, ToolSpec, Toolbelt};
-use crate::versions::{Versions, learn};
+use crate::versions::Versions;
 use wire::model::{
     Message, ModelChoice, ModelErrorKind, ModelReply, ModelRequest, ReplyFinish, ToolCall, ToolChoice,
     ToolDefinition,
@@ -44,6 +48,11 @@ use wire::protocol::Place;
 enum State {
     Model,
     Tools(Rc<[ToolCall]>),
+    /// The level has an answer, which its hooks have not judged.
+    Draft {
+        text: String,
+        finish: ReplyFinish,
+    },
     Done(LevelEnd),
 }
 
@@ -90,6 +99,7 @@ pub struct Level {
     /// The turns among the messages before that, and the summary of older ones.
     earlier: Earlier,
     hooked: Hooked,
+    drafts: Drafts,
     /// The course that the level follows.
     staged: Option<Box<Staged>>,
     /// The token limit for the messages of a request; prompt and tools come on top.
@@ -167,6 +177,7 @@ impl Level {
             own_from,
             earlier,
             hooked,
+            drafts: Drafts::default(),
             staged: None,
             message_tokens,
             cuts: Cuts::new(estimates),
@@ -209,6 +220,7 @@ impl Level {
                 None => Step::CallModel(self.request()),
             },
             State::Tools(calls) => Step::CallTools(Rc::clone(calls)),
+            State::Draft { .. } => Step::Judge,
             State::Done(end) => Step::Finish(end.clone()),
         }
     }
@@ -260,6 +272,7 @@ impl Level {
         self.hooked.heard();
         self.heard_steering();
         self.heard_cut();
+        let is_draft = matches!(outcome, ModelOutcome::Drafted(_));
         let reply = match outcome {
             ModelOutcome::Failed { error, said }
                 if error.kind == ModelErrorKind::ContextTooLong && said.is_empty() && self.shorten() =>
@@ -273,7 +286,7 @@ impl Level {
                 self.state = State::Done(LevelEnd::ModelFailed(error));
                 return;
             }
-            ModelOutcome::Replied(reply) => *reply,
+            ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply) => *reply,
         };
         self.digest = self.digest.with(&reply.text);
         for call in &reply.tool_calls {
@@ -282,12 +295,16 @@ impl Level {
         let ModelReply { text, tool_calls, finish, raw, .. } = reply;
         let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
         self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
+        if is_draft {
+            self.note_draft(&text, calls.is_empty() && self.schema.is_none());
+        }
         if self.tool_choice == ToolChoice::Required {
             self.tool_choice = self.usual_choice();
         }
         self.state = match (calls.is_empty(), self.schema.is_some()) {
             (false, _) => State::Tools(calls),
             (true, _) if finish == ReplyFinish::Pause => State::Model,
+            (true, false) if is_draft => State::Draft { text, finish },
             (true, false) => {
                 self.make_due();
                 State::Done(LevelEnd::Text { text, finish })
@@ -302,43 +319,11 @@ impl Level {
         };
     }
 
-    /// Takes the results of a round, one per call, in the model's order (N-050, N-052). The round settles:
-    /// the memory writes of its calls become visible.
-    pub fn apply_tools(&mut self, results: &[ToolEnd]) {
-        let calls = self.pending();
-        self.memory.merge(results.iter().map(|result| &result.overlay));
-        learn(&mut self.versions, results.iter().map(|result| &result.versions));
-        self.learn_anew(results.iter().flat_map(|result| result.versions.keys()));
-        self.hooked.add(results.iter().filter_map(|result| result.hook.as_deref()));
-        for (call, result) in calls.iter().zip(results) {
-            self.digest = self.digest.with(&result.content);
-            self.push(answer(call, result.content.clone(), result.is_error));
-        }
-        self.state = self.finished(&calls, results).map_or(State::Model, State::Done);
-        self.settle_round(results);
-    }
-
-    /// The end that this round's calls brought: the first accepted result, or one rejection too many.
-    fn finished(&mut self, calls: &[ToolCall], results: &[ToolEnd]) -> Option<LevelEnd> {
-        let own = self.own;
-        let finishes =
-            |(call, _): &(&ToolCall, &ToolEnd)| own.find(&call.name).is_some_and(|own| own.ends_level);
-        for (call, result) in calls.iter().zip(results).filter(finishes).filter(|_| self.schema.is_some()) {
-            if !result.is_error {
-                return Some(LevelEnd::Structured(call.arguments.clone()));
-            }
-            self.rejected += 1;
-            self.objection.clone_from(&result.content);
-        }
-        let given_up = self.rejected > self.limits.schema_retries;
-        given_up.then(|| LevelEnd::SchemaNotSatisfied(self.objection.clone()))
-    }
-
     /// The calls of the round that has not settled.
     pub(crate) fn pending(&self) -> Rc<[ToolCall]> {
         match &self.state {
             State::Tools(calls) => Rc::clone(calls),
-            State::Model | State::Done(_) => Rc::new([]),
+            State::Model | State::Draft { .. } | State::Done(_) => Rc::new([]),
         }
     }
 
@@ -364,7 +349,7 @@ impl Level {
     pub(super) fn step_key(&self) -> String {
         let step = match self.state {
             State::Model => self.iterations,
-            State::Tools(_) | State::Done(_) => self.iterations.saturating_sub(1),
+            State::Tools(_) | State::Draft { .. } | State::Done(_) => self.iterations.saturating_sub(1),
         };
         self.path.step(step)
     }
@@ -377,11 +362,6 @@ impl Level {
     /// Consumes the level; returns the memory writes that its parent merges.
     pub(crate) fn into_written(self) -> Overlay {
         self.memory.into_written()
-    }
-
-    /// The level's own messages, from its instructions on.
-    pub(crate) fn own_messages(&self) -> Vec<Message> {
-        self.messages.iter().skip(self.own_from).map(|message| Message::clone(message)).collect()
     }
 
     fn push(&mut self, message: Message) {

@@ -8,7 +8,8 @@
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
 //! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
 //! - `reading`: reads content from outside that a call of the engine needs, by a call of its own.
-//! - `hooking`: asks the hooks of a level, before its model calls and before its calls.
+//! - `hooking`: asks the hooks of a level, before its model calls, before its calls and about its answer.
+//! - `answering`: has hooks judge the drafted answer of a level before readers get it.
 //! - `summary`: levels that summarise the turns before this one.
 //! - `agents`: the thread's agents in the journal, and the one that the user talks to.
 //! - `composite`: the engine's own calls, as the loop knows them.
@@ -19,6 +20,7 @@
 
 mod agents;
 mod announcing;
+mod answering;
 #[cfg(any(test, feature = "testing"))]
 mod asker;
 mod asking;

@@ -164,7 +164,7 @@ pub(super) fn note_usage(
     request: ModelRequest,
     outcome: &ModelOutcome,
 ) {
-    let ModelOutcome::Replied(reply) = outcome else { return };
+    let Some(reply) = outcome.reply() else { return };
     let model = turn.record.borrow().answered_by(&turn.ids.model_call(at));
     if let Some(model) = model {
         level.note_usage(&model, request, reply);

@@ -113,10 +113,7 @@ impl Turn {
         if level.covers().is_none() {
             return Vec::new();
         }
-        let text = match outcome {
-            ModelOutcome::Replied(reply) => Summary::bounded(&reply.text),
-            ModelOutcome::Failed { .. } => None,
-        };
+        let text = outcome.reply().and_then(|reply| Summary::bounded(&reply.text));
         let summary = text.map(|text| (format!("summary:{at}"), Event::HistorySummary { text: Some(text) }));
         summary.into_iter().chain([(format!("state:{at}:end"), self.agent_state(None))]).collect()
     }

@@ -12,9 +12,11 @@ mod shorten;
 pub mod store;
 #[cfg(test)]
 mod tests;
+mod withheld;
 
 pub use config::kept;
 pub use shorten::record;
+pub use withheld::is_withheld;
 
 /// The most bytes of one record. A longer one has shortened results.
 pub const MAX_BYTES: usize = 8 << 20;

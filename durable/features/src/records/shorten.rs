@@ -3,7 +3,7 @@
 
 use super::MAX_BYTES;
 use super::format::Header;
-use engine::journal::{Entry, Fact, ModelOutcome};
+use engine::journal::{Entry, Fact};
 
 /// The stages of shortening: the characters that stay of a result, and what is left out beside.
 const STAGES: [(usize, bool, bool); 5] = [
@@ -73,8 +73,8 @@ fn shortened(journal: &str, chars: usize, without_raw: bool, keys: &mut Vec<Stri
                     }
                     None => false,
                 },
-                Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } if without_raw => {
-                    reply.raw.take().is_some()
+                Fact::ModelEnded { outcome, .. } if without_raw => {
+                    outcome.reply_mut().is_some_and(|reply| reply.raw.take().is_some())
                 }
                 _ => false,
             };

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use engine::journal::{Entry, Fact, History, ModelOutcome, Past, PastId, ToolEnd};
+use engine::journal::{Entry, Fact, History, HookSaid, ModelOutcome, Past, PastId, ToolEnd};
 use espalier_replay::Record;
 use serde_json::json;
 use serde_json::value::RawValue;
-use wire::model::{Message, ModelReply, RawMessage, RawValueEq, ReplyFinish};
-use wire::protocol::Place;
+use wire::model::{Message, ModelReply, RawMessage, RawValueEq, ReplyFinish, ToolCall};
+use wire::protocol::{HookDecision, HookPoint, Place};
 
 use super::format::{FORMAT, Header, history_lines};
 use super::shorten::record_within;
-use super::{MAX_WAITING_BYTES, kept, key, too_many};
+use super::{MAX_WAITING_BYTES, is_withheld, kept, key, too_many};
 
 fn line(at: &str, fact: Fact) -> String {
     serde_json::to_string(&Entry { at: at.to_owned(), elapsed_ms: 1, fact }).unwrap() + "\n"
@@ -21,26 +21,25 @@ fn result(at: &str, content: &str) -> String {
     line(at, Fact::ToolEnded(ToolEnd { content: content.to_owned(), ..ToolEnd::default() }))
 }
 
-fn reply(at: &str, raw: &str) -> String {
-    let json = RawValueEq(RawValue::from_string(json!(raw).to_string()).unwrap());
-    let raw = RawMessage {
+fn said(text: &str, raw: Option<&str>) -> ModelReply {
+    let raw = raw.map(|raw| RawMessage {
         provider: "p".to_owned(),
         wire: "w".to_owned(),
         model: "m".to_owned(),
-        json,
+        json: RawValueEq(RawValue::from_string(json!(raw).to_string()).unwrap()),
         is_cut_off: false,
-    };
-    let reply = ModelReply {
-        text: "Yes.".to_owned(),
-        tool_calls: Vec::new(),
-        finish: ReplyFinish::Stop,
-        usage: None,
-        raw: Some(raw),
-    };
-    let outcome = ModelOutcome::Replied(Box::new(reply));
-    let place = Place::default();
-    let digest = "d".to_owned();
+    });
+    let (text, finish) = (text.to_owned(), ReplyFinish::Stop);
+    ModelReply { text, tool_calls: Vec::new(), finish, usage: None, raw }
+}
+
+fn ended(at: &str, outcome: ModelOutcome) -> String {
+    let (place, digest) = (Place::default(), "d".to_owned());
     line(at, Fact::ModelEnded { digest, outcome, duration_ms: 1, place, asked: 0, first_byte_ms: None })
+}
+
+fn reply(at: &str, raw: &str) -> String {
+    ended(at, ModelOutcome::Replied(Box::new(said("Yes.", Some(raw)))))
 }
 
 fn header() -> Header {
@@ -154,10 +153,13 @@ fn what_is_still_too_long_loses_more_and_says_so() {
 #[test]
 fn the_newest_turn_comes_first_in_the_order_of_the_keys() {
     let id = "0190a0a0-0000-7000-8000-000000000001";
-    let (older, newer) = (key::name(3, id), key::name(1 << 40, id));
+    let (older, newer) = (key::name(3, id, false), key::name(1 << 40, id, false));
     assert!(newer < older);
     assert_eq!(key::turn_id(&older), Some(id));
-    assert!(key::is_name(&older) && key::is_name(&newer));
+    let withheld = key::name(3, id, true);
+    assert_eq!(key::turn_id(&withheld), Some(id));
+    assert!(key::is_withheld(&withheld) && !key::is_withheld(&older));
+    assert!([&older, &newer, &withheld].into_iter().all(|name| key::is_name(name)));
     for wrong in [
         "",
         "x",
@@ -167,6 +169,40 @@ fn the_newest_turn_comes_first_in_the_order_of_the_keys() {
         &older.replace("f", "/"),
     ] {
         assert!(!key::is_name(wrong), "{wrong}");
+    }
+}
+
+// Issue 45, 15: only the operator reads a record with a text that hooks have not let pass.
+#[test]
+fn a_record_with_an_unjudged_text_is_withheld() {
+    let drafted = |at: &str, reply: ModelReply| ended(at, ModelOutcome::Drafted(Box::new(reply)));
+    let draft = |at: &str| drafted(at, said("You fool.", None));
+    let call = ToolCall { call_id: "c".to_owned(), name: "echo".to_owned(), arguments: "{}".to_owned() };
+    let passed = |at: &str| line(at, Fact::AnswerPassed);
+    let verdict = |at: &str, point, decision| {
+        line(
+            at,
+            Fact::HookSaid(Box::new(HookSaid { point, decision: Some(decision), ..HookSaid::default() })),
+        )
+    };
+    let (block, allow) = (HookDecision::Block, HookDecision::Allow);
+    let unknown = r#"{"at":"1","fact":{"dreamt":{"outcome":{"drafted":{}}}}}"#.to_owned();
+    for (journal, is_kept_back) in [
+        (reply("0", "raw"), false),
+        (result("0.0", r#""outcome":{"drafted":"#), false),
+        (draft("0") + &passed("0"), false),
+        (draft("0") + &draft("1") + &passed("1"), false),
+        (draft("0") + &draft("0.0-0") + &passed("0.0-0"), true),
+        (draft("0"), true),
+        (draft("0") + &verdict("0h0", HookPoint::Answer, block) + &draft("1") + &passed("1"), true),
+        (draft("0") + &verdict("0.0h0", HookPoint::Action, block) + &passed("0"), false),
+        (draft("0") + &verdict("0h0", HookPoint::Answer, allow) + &passed("0"), false),
+        (drafted("0", ModelReply { tool_calls: vec![call.clone()], ..said("", None) }), false),
+        (drafted("0", ModelReply { tool_calls: vec![call], ..said("You fool.", None) }), true),
+        (drafted("0", said("", Some("a thought"))) + &passed("0"), true),
+        (unknown, true),
+    ] {
+        assert_eq!(is_withheld(&journal), is_kept_back, "{journal}");
     }
 }
 

@@ -20,7 +20,7 @@ use crate::thread::Thread;
 use engine::journal::{Entry, Fact, History, TurnEnd};
 use features::records::format::{Header, end_line, history_lines};
 use features::records::store::{R2Records, TYPE, turn_id};
-use features::records::{kept, key, record, too_many};
+use features::records::{is_withheld, kept, key, record, too_many};
 use wire::protocol::{ApiError, ErrorCode, Owner, RecordEntry, RecordList};
 
 use super::Ending;
@@ -128,8 +128,10 @@ impl Thread {
                 self.drop_oldest()?;
                 break;
             }
-            let text = self.record_text(&thread, &turn)?;
-            let name = key::name(turn.seq_first, &turn.turn_id);
+            let journal = self.store.journal_text(&turn.turn_id)?;
+            let name = key::name(turn.seq_first, &turn.turn_id, is_withheld(&journal));
+            let text = self.record_text(&thread, &turn, &journal)?;
+            drop(journal);
             let put = records.put(&name, text);
             pin_mut!(put);
             let answer = match select(put, self.clock.sleep(R2_MS)).await {
@@ -191,10 +193,9 @@ impl Thread {
     }
 
     /// The record of a turn whose journal is still here.
-    fn record_text(&self, thread: &ThreadMeta, turn: &TurnRow) -> Result<String, StoreError> {
-        let journal = self.store.journal_text(&turn.turn_id)?;
+    fn record_text(&self, thread: &ThreadMeta, turn: &TurnRow, journal: &str) -> Result<String, StoreError> {
         // A journal that cannot be read is kept as it is.
-        let first = wire::json::values::<Entry>(&journal).next().and_then(Result::ok);
+        let first = wire::json::values::<Entry>(journal).next().and_then(Result::ok);
         let spec = first.and_then(|entry| match entry.fact {
             Fact::Started(spec) => Some(spec),
             _ => None,
@@ -206,7 +207,7 @@ impl Thread {
         let limits = spec.map(|spec| spec.limits);
         let before_gap = history.before_gap;
         let header = Header { before_gap, ..Header::of(&thread.thread_id, &turn.turn_id, limits) };
-        Ok(record(header, &history_lines(&history)?, &journal))
+        Ok(record(header, &history_lines(&history)?, journal))
     }
 
     /// The record of a turn that has ended.
@@ -216,10 +217,14 @@ impl Thread {
         let turn = self.store.turn(&turn_id.to_string())?;
         let turn = turn.filter(|turn| turn.status == TurnStatus::Done).ok_or_else(not_kept)?;
         if self.store.has_journal(&turn.turn_id)? {
-            let text = self.record_text(&thread, &turn)?;
+            let journal = self.store.journal_text(&turn.turn_id)?;
+            if is_withheld(&journal) {
+                return Err(not_kept());
+            }
+            let text = self.record_text(&thread, &turn, &journal)?;
             return lines_response(TYPE, ResponseBody::Body(text.into_bytes()));
         }
-        let found = records.get(&key::name(turn.seq_first, &turn.turn_id)).await;
+        let found = records.get(&key::name(turn.seq_first, &turn.turn_id, false)).await;
         let found = found.map_err(|error| internal(&error))?.ok_or_else(not_kept)?;
         let body = found.body().ok_or_else(not_kept)?.response_body();
         lines_response(TYPE, body.map_err(|error| internal(&error))?)
@@ -244,6 +249,7 @@ impl Thread {
             bytes,
             created_at,
         };
-        json_response(&RecordList { records: page.into_iter().map(entry).collect(), next_cursor })
+        let read = page.into_iter().filter(|(name, ..)| !key::is_withheld(name));
+        json_response(&RecordList { records: read.map(entry).collect(), next_cursor })
     }
 }

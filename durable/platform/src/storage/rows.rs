@@ -101,7 +101,7 @@ pub fn readable_items(payload: &str) -> Vec<Item<'_>> {
 }
 
 /// The kinds of events that change the parts of a message.
-const SHOWN: [&str; 3] = ["chunk", "tool_call_update", "model_call_reset"];
+const SHOWN: [&str; 5] = ["chunk", "tool_call_update", "model_call_reset", "hook_update", "history_summary"];
 
 /// The things that a row has told readers about the parts of its turn's message, with their numbers.
 pub fn told(payload: &str) -> Result<Vec<(Seq, Told)>, StoreError> {

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::rows::{Item, TEXT, readable_items, told_by};
 use engine::journal::{Shown, Told as Shows, told_result};
 use wire::protocol::{
-    CallStatus, Content, Event, ExecutionTree, Place, Seq, TreeHook, TreeModelCall, TreeNode, preview,
+    CallStatus, Content, Event, ExecutionTree, HookPoint, Place, Seq, TreeHook, TreeModelCall, TreeNode,
+    preview,
 };
 
 /// The parts of a turn that could be read.
@@ -66,12 +67,16 @@ pub fn salvaged<'a>(
     let started = entries.iter().find_map(|entry| entry.pointer("/fact/started"));
     let member = |name: &str| started.and_then(|started| started.get(name));
     let text = |name: &str| member(name).and_then(Value::as_str).map(str::to_owned);
+    // Where hooks judge the answers, nobody has judged the results of subtasks.
+    let hooks = started.and_then(|started| started.pointer("/setting/hooks")).and_then(Value::as_array);
+    let on_answer = |hook: &Value| hook.get("on").and_then(Value::as_str) == Some(HookPoint::Answer.as_str());
+    let is_judged = hooks.is_some_and(|hooks| hooks.iter().any(on_answer));
     Salvaged {
         user_message_id: text("user_message_id"),
         content: member("content").and_then(|content| wire::json::from_value(content).ok()),
         context_type: text("context_type"),
         texts: texts(&events),
-        subtasks: subtasks(&entries),
+        subtasks: if is_judged { Vec::new() } else { subtasks(&entries) },
         tree: tree(&events, &ends),
         shown,
         ends,
@@ -105,7 +110,9 @@ const RESET: &str = "model_call_reset";
 const MODEL_CALL: &str = "model_call_update";
 const TOOL_CALL: &str = "tool_call_update";
 const HOOK: &str = "hook_update";
-const KINDS: [&str; 5] = [TEXT, RESET, MODEL_CALL, TOOL_CALL, HOOK];
+/// A text that was not streamed: an answer that hooks have judged.
+const CHUNK: &str = "chunk";
+const KINDS: [&str; 6] = [TEXT, CHUNK, RESET, MODEL_CALL, TOOL_CALL, HOOK];
 
 /// The result of a call that has none.
 const UNKNOWN: &str = "The call was stopped and its result is unknown; it may have run.";
@@ -131,10 +138,16 @@ fn texts(events: &[Told]) -> Vec<String> {
             // The call was made again, or dropped: clients have dropped its text.
             parts.retain(|part| part.model_call_id != model_call_id);
         }
-        if kind != TEXT || member("kind") != ANSWER || body.get("depth").and_then(Value::as_u64) != Some(0) {
+        // An event of an answer does not name its kind.
+        let (text, is_answer) = match kind.as_str() {
+            TEXT => (member("text"), member("kind") == ANSWER),
+            CHUNK => (member("content"), member("kind").is_empty()),
+            _ => continue,
+        };
+        if !is_answer || body.get("depth").and_then(Value::as_u64) != Some(0) {
             continue;
         }
-        let (part_id, text) = (member("part_id"), member("text"));
+        let part_id = member("part_id");
         match parts.last_mut().filter(|part| part.part_id == part_id) {
             Some(part) => part.text.push_str(&text),
             None => parts.push(Part { part_id, model_call_id, text }),

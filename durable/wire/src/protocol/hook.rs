@@ -134,6 +134,9 @@ pub enum HookPoint {
     /// Before a call is made: the hook may block it, or comment on it.
     #[default]
     Action,
+    /// Before readers get a drafted answer: the hook may block it, and the agent writes it again. The text of such an agent
+    /// waits until its reply has ended.
+    Answer,
 }
 
 impl HookPoint {
@@ -143,6 +146,7 @@ impl HookPoint {
             HookPoint::Input => "input",
             HookPoint::Result => "result",
             HookPoint::Action => "action",
+            HookPoint::Answer => "answer",
         }
     }
 }
@@ -169,7 +173,7 @@ pub enum HookDecision {
     /// It has no objection and says nothing.
     #[default]
     Allow,
-    /// The call is not made; the model reads why.
+    /// The call is not made, or the answer is not shown; the model reads why.
     Block,
     /// The model reads its text before the next model call.
     Comment,

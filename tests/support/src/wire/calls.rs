@@ -34,6 +34,8 @@ pub(super) struct Calls {
     tools: HashMap<String, Tool>,
     models: HashMap<String, Model>,
     parts: HashMap<String, Part>,
+    /// The levels whose answers a hook has judged, by their parents. Such an answer comes after its model call.
+    judged: Vec<Value>,
 }
 
 struct Tool {
@@ -122,6 +124,9 @@ impl Calls {
 
     /// A hook that asks a model has a start and an end; another one has an end alone.
     fn hook(&mut self, event: &Event, parent: Value, depth: u64) -> Result<(), String> {
+        if event.is("hook_update", &[("status", "end"), ("point", "answer")]) {
+            self.judged.push(parent.clone());
+        }
         let (id, open) = (event.text("hook_call_id"), event.text("status") == "start");
         if self.tools.values().any(|tool| tool.open && tool.parent == id) {
             return Err("a hook ends before its own calls".into());
@@ -163,13 +168,16 @@ impl Calls {
     }
 
     fn chunk(&mut self, event: &Event, parent: &Value, depth: u64) -> Result<(), String> {
-        self.open_model(event.text("model_call_id"), parent, depth)?;
+        let model = event.text("model_call_id");
+        let is_closed = self.models.get(model).is_some_and(|model| !model.open && model.parent == *parent);
+        if !(is_closed && self.judged.contains(parent)) {
+            self.open_model(model, parent, depth)?;
+        }
         let done = event.data["done"] == Value::Bool(true);
         let kind = if event.text("kind").is_empty() { "text" } else { event.text("kind") };
         if event.text("content").is_empty() && !done {
             return Err("an empty chunk that closes nothing".into());
         }
-        let model = event.text("model_call_id");
         let new = || Part { model: model.into(), kind: kind.into(), done: false };
         let part = self.parts.entry(event.text("part_id").into()).or_insert_with(new);
         if part.done || part.model != model || part.kind != kind {

@@ -1,6 +1,8 @@
 // The words of hooks, in open cards.
 
+import type { HookPoint } from "../../wire";
+
 export const failed = {
-  block: "gave no verdict, so the call was blocked",
+  block: (point: HookPoint) => `gave no verdict, so the ${point === "answer" ? "answer" : "call"} was blocked`,
   allow: "gave no verdict",
 };

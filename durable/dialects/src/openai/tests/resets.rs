@@ -38,6 +38,27 @@ fn broken(kind: ChunkKind, texts: &[&[&str]], then: &str) -> Vec<Numbered> {
     events.into_iter().enumerate().map(numbered).collect()
 }
 
+// Issue 45, 15: an answer that hooks judge comes after its model call, and is told as one that comes within.
+#[test]
+fn a_text_after_its_model_call_is_told() {
+    let is_end = |numbered: &Numbered| {
+        matches!(&numbered.event, Event::ModelCallUpdate { status: wire::protocol::CallStatus::End, .. })
+    };
+    let within = turn("text");
+    let mut after = within.clone();
+    let end = after.iter().position(is_end).unwrap();
+    let end = after.remove(end);
+    let chunk = after.iter().position(|numbered| matches!(numbered.event, Event::Chunk { .. })).unwrap();
+    after.insert(chunk, end);
+    after.iter_mut().zip(&within).for_each(|(numbered, before)| numbered.seq = before.seq);
+    for api in [OpenAiApi::ChatCompletions, OpenAiApi::Responses] {
+        let whole = |events: &[Numbered]| encoded(events, how(api, AnswerForm::Whole, 0)).1;
+        assert_eq!(whole(&after), whole(&within));
+        let stream = |events: &[Numbered]| encoded(events, how(api, AnswerForm::Stream, 0)).1;
+        assert_eq!(stream(&after).matches("delta").count(), stream(&within).matches("delta").count());
+    }
+}
+
 /// The text of a member of the message.
 fn told(events: &[Numbered], form: AnswerForm, member: &str) -> String {
     let body = encoded(events, how(OpenAiApi::ChatCompletions, form, 0)).1;

@@ -57,6 +57,38 @@ pub(crate) fn dumped_and_restored() -> Case {
     with_files(script(&[("go", root), ("Lead.", lead)]), &[])
 }
 
+/// The same of an agent whose own hook has a state. The hook of the twin goes on where it was.
+pub(crate) fn with_hook() -> Case {
+    let echo = || ("echo", json!({}));
+    let once = json!({"name": "once", "builtin": "spawn_limit", "match": ["echo"], "options": {"most": 1}});
+    let root = vec![
+        Reply::Calls(vec![task("head", "Lead.", "Begin."), dump("head")]),
+        Reply::Calls(vec![restore(json!({"path": PATH, "as": "twin"}))]),
+        Reply::Calls(vec![discuss(json!({"prompt": "And?", "speakers": ["twin"]}))]),
+        Reply::Text("Done."),
+    ];
+    let lead = vec![
+        Reply::Calls(vec![("hook", once)]),
+        Reply::Calls(vec![echo()]),
+        Reply::Text("Led."),
+        Reply::Calls(vec![echo()]),
+        Reply::Text("I woke."),
+    ];
+    let mut case = with_files(script(&[("go", root), ("Lead.", lead)]), &[]);
+    case.setting.agent_hooks = true;
+    case
+}
+
+// A-012 A-082
+#[test]
+fn a_restored_agents_hook_goes_on_where_it_was() {
+    let case = with_hook().run();
+    assert_eq!(file_of(&case)["hooks"][0]["state"], "1");
+    let blocked: Vec<String> = case.lines().into_iter().filter(|line| line.contains(" Block ")).collect();
+    assert_eq!(blocked.len(), 1, "{blocked:?}");
+    assert!(blocked[0].starts_with("hook 2.0-d0.0-"), "the twin's call alone: {blocked:?}");
+}
+
 /// The file that it writes.
 fn file_of(case: &Case) -> Value {
     serde_json::from_str(&case.tools.texts.borrow()[PATH]).unwrap()

@@ -21,6 +21,8 @@ fn each_mistake_names_its_member() {
         (json!({"instructions": "x", "builtin": "loop_guard"}), "instructions"),
         (json!({"instructions": "x", "on": "action", "options": {"times": 3}}), "options"),
         (json!({"instructions": "x", "on": "input", "match": ["echo"]}), "match"),
+        (json!({"instructions": "x", "on": "answer", "match": ["echo"]}), "match"),
+        (json!({"builtin": "steelman", "on": "answer", "match": ["echo"]}), "match"),
         (json!({"instructions": "x", "on": "action", "match": [""]}), "match"),
         (json!({"instructions": "x", "on": "action", "match": ["x".repeat(129)]}), "match"),
         (json!({"instructions": "x", "on": "action", "match": vec!["x"; 17]}), "match"),
@@ -30,6 +32,7 @@ fn each_mistake_names_its_member() {
         (json!({"builtin": "loop_guard", "reads": ["x"]}), "reads"),
         (json!({"builtin": "unknown"}), "builtin"),
         (json!({"builtin": "loop_guard", "on": "result"}), "on"),
+        (json!({"builtin": "loop_guard", "on": "answer"}), "on"),
         (json!({"builtin": "loop_guard", "options": {"most": 3}}), "options"),
         (json!({"builtin": "loop_guard", "options": {"times": 0}}), "options.times"),
         (json!({"builtin": "loop_guard", "options": {"times": 1_001}}), "options.times"),
@@ -46,6 +49,8 @@ fn each_mistake_names_its_member() {
         json!({"builtin": "loop_guard", "options": {"times": 1_000}}),
         json!({"builtin": "planning_mode", "options": {"until": "x".repeat(500)}}),
         json!({"builtin": "steelman", "on": "input"}),
+        json!({"builtin": "steelman", "on": "answer"}),
+        json!({"instructions": "x", "on": "answer", "of": "main"}),
     ] {
         assert!(read(definition).is_ok());
     }

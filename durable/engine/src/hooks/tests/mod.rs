@@ -1,8 +1,10 @@
 //! Hooks in turns: the points at which they are asked, their verdicts, their copies, and the built-in ones.
 
+pub(crate) mod answers;
 mod builtins;
 mod copies;
 mod definitions;
+mod drafts;
 pub(crate) mod guards;
 pub(crate) mod lives;
 mod lost;

@@ -61,7 +61,8 @@ impl Client {
 
     /// Nobody makes a call that a hook has blocked, and its result says so.
     pub(super) fn blocks_hold(&self, ran: &BTreeSet<String>, shown: &Shown<'_>) {
-        let is_block = |hook: &&TreeHook| hook.decision == Some(HookDecision::Block);
+        let is_block =
+            |hook: &&TreeHook| hook.point == HookPoint::Action && hook.decision == Some(HookDecision::Block);
         for hook in self.hooks.values().filter_map(|hook| hook.node.hook.as_ref()).filter(is_block) {
             let id = hook.tool_call_id.as_ref().unwrap();
             assert!(!ran.contains(key(id)), "{id} ran, and a hook had blocked it\n{shown}");

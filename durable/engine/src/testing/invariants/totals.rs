@@ -40,7 +40,9 @@ pub(super) fn limits(case: &Case, client: &Client, shown: &Shown<'_>) {
                 let depth = if level.ends_with("-summary-") { 0 } else { place.depth - beside };
                 assert!(entry.elapsed_ms < limits.wall_clock_ms && depth <= limits.depth, "{shown}");
             }
-            Fact::ModelEnded { outcome: ModelOutcome::Replied(reply), .. } => {
+            Fact::ModelEnded {
+                outcome: ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply), ..
+            } => {
                 let last = tokens.range_mut(..=(entry.at.as_str(), u32::MAX)).next_back().unwrap();
                 *last.1 = reply.usage.unwrap_or(*last.1);
             }

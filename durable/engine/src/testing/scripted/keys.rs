@@ -48,13 +48,15 @@ pub(super) fn script_key(text: &str) -> String {
     text.split_once("\n<plan_objective>").map_or(text, |(instructions, _)| instructions).to_owned()
 }
 
-/// The name of a hook's question in a script: its instructions, and the call that it judges if that is scripted apart.
+/// The name of a hook's question in a script: its instructions, and the call or the answer that it judges if that is scripted
+/// apart.
 pub(super) fn judge_key(system: &str, text: &str) -> String {
     let between =
         |text: &str, from: &str, to: &str| Some(text.split_once(from)?.1.split_once(to)?.0.to_owned());
     let of = between(system, "<instructions>\n", "\n</instructions>").unwrap_or_default();
-    let call = between(text, "<call>\n", "\n</call>").unwrap_or_default();
-    format!("{of} {call}")
+    let call = between(text, "<call>\n", "\n</call>");
+    let judged = call.or_else(|| between(text, "<answer>\n", "\n</answer>")).unwrap_or_default();
+    format!("{of} {judged}")
 }
 
 /// The name of a verifier's question in a script, where it is scripted apart by what the notes are about.

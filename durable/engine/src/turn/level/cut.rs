@@ -123,11 +123,14 @@ impl Level {
     /// Leaves messages out from here on. Reasoning of the messages so far is invalid.
     pub(in crate::turn) fn apply_cut(&mut self, cut: Cut) {
         for message in &mut self.messages {
-            if matches!(&**message, Message::Assistant { raw: Some(raw), .. } if !raw.is_cut_off)
-                && let Message::Assistant { raw: Some(raw), .. } = Rc::make_mut(message)
-            {
+            if !matches!(&**message, Message::Assistant { raw: Some(raw), .. } if !raw.is_cut_off) {
+                continue;
+            }
+            let before = Rc::clone(message);
+            if let Message::Assistant { raw: Some(raw), .. } = Rc::make_mut(message) {
                 raw.is_cut_off = true;
             }
+            self.drafts.replaced(&before, message);
         }
         self.cuts.left_out.clone_from(&cut.left_out);
         self.cuts.has_replaced = false;

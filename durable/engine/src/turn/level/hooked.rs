@@ -16,6 +16,9 @@ pub(in crate::turn) struct Hooked {
     operators: usize,
     /// How many of them the level began with. It has made the others.
     given: usize,
+    /// The level answers a question about one whose drafts wait for their verdict, and may repeat them: readers get none of
+    /// its text.
+    silent: bool,
     /// The step before whose model call they were asked last.
     asked_at: Option<u32>,
     /// The comments at the end of the messages.
@@ -26,6 +29,15 @@ impl Hooked {
     /// The hooks with which a level begins. The first `operators` of them are the operator's.
     pub(in crate::turn) fn new(hooks: Vec<Rc<Hook>>, operators: usize) -> Self {
         Hooked { given: hooks.len(), operators, hooks, ..Hooked::default() }
+    }
+
+    /// A level without hooks, which answers a question about another one.
+    pub(in crate::turn) fn of_question(silent: bool) -> Self {
+        Hooked { silent, ..Hooked::default() }
+    }
+
+    pub(super) fn is_silent(&self) -> bool {
+        self.silent
     }
 
     /// A model call has its outcome: comments that it got are messages like others.
@@ -135,11 +147,6 @@ impl Level {
         for path in paths.filter(|path| life.known_files.contains_key(*path)).collect::<Vec<_>>() {
             Rc::make_mut(life).known_files.remove(path);
         }
-    }
-
-    /// All messages of the level, those of earlier turns included.
-    pub(super) fn transcript(&self) -> &[Rc<Message>] {
-        &self.messages
     }
 }
 

@@ -14,6 +14,8 @@ pub enum Step {
     Steer,
     CallModel(ModelRequest),
     CallTools(Rc<[ToolCall]>),
+    /// The level has drafted an answer: its hooks say whether readers get it.
+    Judge,
     Finish(LevelEnd),
 }
 
@@ -28,6 +30,8 @@ pub enum LevelEnd {
     Structured(String),
     /// The level has a schema, and no result satisfied it (N-070, N-073).
     SchemaNotSatisfied(String),
+    /// A hook blocked the level's answer, and each rewriting of it.
+    Blocked { hook: String, reason: String },
     /// The level used up its iterations.
     IterationLimit(u32),
     /// Iteration limit reached; the level returns its partial result.
@@ -39,6 +43,7 @@ impl Level {
     pub(crate) fn so_far(&self) -> String {
         let own = || self.messages.iter().skip(self.own_from).rev();
         let said = |message: &Rc<Message>| match message.as_ref() {
+            _ if self.withholds(message) => None,
             Message::Assistant { content, .. } if !content.trim().is_empty() => Some(content.clone()),
             _ => None,
         };

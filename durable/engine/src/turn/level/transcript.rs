@@ -23,7 +23,7 @@ impl Level {
     /// characters.
     pub(crate) fn newest_exchanges(&self, exchanges: usize, chars: usize) -> String {
         let (mut told, mut left, mut replies) = (Vec::new(), chars, 0);
-        for message in self.transcript().iter().rev() {
+        for message in self.transcript().rev() {
             replies += usize::from(matches!(**message, Message::Assistant { .. }));
             if replies > exchanges || left == 0 {
                 break;

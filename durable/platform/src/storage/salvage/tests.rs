@@ -90,6 +90,25 @@ fn finished_subtasks_are_kept_but_for_those_within_finished_ones() {
     assert_eq!(salvaged.text(), format!("{mark}inner of an open one\n\n{mark}outer"));
 }
 
+// Issue 45, 15: an answer that hooks let pass is kept. Nobody has judged the results of subtasks.
+#[test]
+fn a_judged_turn_keeps_what_has_passed() {
+    let answer = |seq: u64, depth: u32, content: &str| {
+        let (parent_id, content) = ((depth > 0).then(|| "call".to_owned()), content.to_owned());
+        let (part_id, model_call_id) = ("p".to_owned(), "m".to_owned());
+        let (place, done, kind) = (Place { parent_id, depth }, seq == 2, ChunkKind::Text);
+        let event = Event::Chunk { content, part_id, model_call_id, place, done, kind };
+        Fresh { seq, key: format!("answer:0:{seq}"), event }
+    };
+    let events = rows(&[], &[answer(1, 0, "Dear "), answer(2, 0, "friend."), answer(3, 1, "A subtask's.")]);
+    let hooks =
+        |on: &str| entry("", json!({ "started": { "setting": { "hooks": [{ "name": "h", "on": on }] } } }));
+    let journal = |on: &str| [hooks(on), started("0.0", true), ended("0.0", "2 papers")].join("\n");
+    assert_eq!(salvaged(&[journal("answer")], &events).text(), "Dear friend.");
+    let expected = format!("Dear friend.\n\n{}", told_result("2 papers"));
+    assert_eq!(salvaged(&[journal("action")], &events).text(), expected);
+}
+
 #[test]
 fn a_row_that_cannot_be_read_costs_its_own_text_alone() {
     let spec = json!({ "user_message_id": "m", "content": "Hello", "context_type": "editor", "limits": 7 });

@@ -5,7 +5,7 @@ import { en } from "../../../en";
 import type { HookPoint, HookReach } from "../../../wire.generated";
 import { words } from "./en";
 import { hooks, type Refused } from "./hooks";
-import { BY_MODEL, REACHES, ruleOf, RULES, withRule, type Draft } from "./rules";
+import { BY_MODEL, REACHES, ruleOf, RULES, watchesCalls, withRule, type Draft } from "./rules";
 
 interface Props {
   label: string;
@@ -72,7 +72,7 @@ export function HookForm({ label, begun, isNew, onDone }: Props) {
 /** The members that have a control in the form of this hook. */
 function membersOf({ rule, on }: Draft, isNew: boolean): string[] {
   const own = rule === BY_MODEL ? ["instructions", "reads"] : Object.keys(ruleOf(rule).options).map((option) => `options.${option}`);
-  return [...(isNew ? ["name"] : []), "builtin", "on", ...(on === "input" ? [] : ["match"]), ...own, "of"];
+  return [...(isNew ? ["name"] : []), "builtin", "on", ...(watchesCalls(on) ? ["match"] : []), ...own, "of"];
 }
 
 interface ControlsProps {
@@ -120,7 +120,7 @@ function Controls({ draft, isNew, refused, change }: ControlsProps) {
           {(common) => <Choice common={common} names={words.points} only={points} value={on} change={(value) => change({ on: value as HookPoint })} />}
         </Control>
       )}
-      {on !== "input" && (
+      {watchesCalls(on) && (
         <Control label={words.match} hint={words.matchHint} {...of("match")}>
           {(common) => <input {...common} value={draft.match} onChange={({ target }) => change({ match: target.value })} />}
         </Control>

@@ -4,7 +4,7 @@ import type { HookPoint, HookReach } from "../../../wire.generated";
 
 export const words = {
   title: "Hooks",
-  lead: "A hook watches the agents of this chat: it comments on what they are told, or blocks what they want to do.",
+  lead: "A hook watches the agents of this chat: it comments on what they are told, or blocks what they want to do or say.",
   list: "Hooks of this chat",
   own: "Hooks that the main agent made itself",
   operators: "Hooks of the operator",
@@ -37,7 +37,7 @@ export const words = {
     steelman: "A model checks that your view was met in its strongest form",
   } as Readonly<Record<string, string>>,
   on: "Asked",
-  points: { action: "before a call", input: "before the first answer", result: "after results of calls" } satisfies Record<HookPoint, string>,
+  points: { action: "before a call", input: "before the first answer", result: "after results of calls", answer: "before an answer is shown" } satisfies Record<HookPoint, string>,
   match: "Calls that it watches",
   matchHint: "Names, such as write_file or mcp__*. Empty: all that the rule knows.",
   options: {

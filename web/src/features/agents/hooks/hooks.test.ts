@@ -50,6 +50,7 @@ it("sends the members that a person has entered, and no others", () => {
     on: "action", of: "main", match: ["calculate", "mcp__*"], instructions: "No sums.", reads: ["plan", "goal"],
   });
   expect(bodyOf(draft({ on: "input", instructions: "Greet.", match: "calculate" }))).toEqual({ on: "input", of: "all", instructions: "Greet." });
+  expect(bodyOf(draft({ on: "answer", instructions: "Kind.", match: "calculate" }))).toEqual({ on: "answer", of: "all", instructions: "Kind." });
   expect(bodyOf(draft({ rule: "loop_guard", instructions: "unsent", reads: "unsent", options: { times: " 2 ", most: "9" } }))).toEqual({
     on: "action", of: "all", builtin: "loop_guard", options: { times: 2 },
   });

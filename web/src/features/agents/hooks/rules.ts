@@ -8,7 +8,7 @@ interface Rule {
   options: Readonly<Record<string, "count" | "text">>;
 }
 
-export const POINTS: readonly HookPoint[] = ["action", "input", "result"];
+export const POINTS: readonly HookPoint[] = ["action", "input", "result", "answer"];
 export const REACHES: readonly HookReach[] = ["all", "main"];
 
 export const RULES: Readonly<Record<string, Rule>> = {
@@ -20,8 +20,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
   todo_reminder: { points: ["result"], options: { every: "count" } },
   garbage_collector: { points: ["result"], options: { after: "count" } },
   file_changed: { points: ["result"], options: { under: "text" } },
-  steelman: { points: ["action", "input", "result"], options: { about: "text" } },
+  steelman: { points: ["action", "input", "result", "answer"], options: { about: "text" } },
 };
+
+/** A hook on the input or on the answer watches no calls. */
+export function watchesCalls(on: HookPoint): boolean {
+  return on === "action" || on === "result";
+}
 
 /** A hook whose instructions a model judges by has this in place of the name of a rule. */
 export const BY_MODEL = "";
@@ -69,7 +74,7 @@ export function withRule(draft: Draft, rule: string): Draft {
 export function bodyOf({ rule, on, match, options, instructions, reads, of }: Draft): NewHook {
   const kinds = ruleOf(rule).options;
   const chosen = Object.entries(options).filter(([option, value]) => option in kinds && value.trim() !== "");
-  const calls = on === "input" ? [] : listOf(match);
+  const calls = watchesCalls(on) ? listOf(match) : [];
   const keys = listOf(reads);
   const watched: NewHook = { on, of, ...(calls.length > 0 && { match: calls }) };
   if (rule === BY_MODEL) return { ...watched, instructions, ...(keys.length > 0 && { reads: keys }) };

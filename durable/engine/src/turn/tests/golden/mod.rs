@@ -16,6 +16,7 @@ use std::rc::Rc;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::hooks::define;
 use crate::journal::{Entry, FORMAT, Fact, NEWEST_READ};
 use crate::profiles::{Price, Rates, ServiceTiers, Tier};
 use crate::testing::*;
@@ -24,7 +25,7 @@ use crate::turn::edit_prompts;
 use scenario::Scenario;
 use scenarios::{ALL, answer};
 use wire::model::{Message, RawValueEq};
-use wire::protocol::FinishReason;
+use wire::protocol::{FinishReason, Hook, HookPoint, NewHook};
 
 fn folder(format: u32) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/journal/golden/{format}"))
@@ -326,6 +327,30 @@ fn a_schema_that_was_accepted_once_is_not_refused_by_lower_bounds() {
             result.is_some_and(|(told, is_error)| told.starts_with("{\"n\":1}") && !is_error),
             "{result:?}"
         );
+    }
+}
+
+/// A hook that lets every answer pass, in each kind of turn: the turn ends as it does without, and nobody
+/// gets a text before its verdict. A-111
+#[test]
+fn the_answers_of_every_turn_can_be_judged() {
+    for scenario in ALL {
+        let run = |hooks: Vec<Hook>| {
+            let mut case = scenario.begin();
+            case.setting.hooks.extend(hooks);
+            case.run_with(None, scenario.during);
+            if scenario.parks {
+                case.say(None, answer);
+            }
+            check_answers(&case);
+            case.end().message.finish_reason
+        };
+        // The rule has no objection to what is no call.
+        let mut hook =
+            define("judge", NewHook { builtin: Some("loop_guard".to_owned()), ..NewHook::default() })
+                .unwrap();
+        hook.on = HookPoint::Answer;
+        assert_eq!(run(vec![hook]), run(Vec::new()), "{}", scenario.name);
     }
 }
 
