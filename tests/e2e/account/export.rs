@@ -38,6 +38,7 @@ async fn an_export_has_everything_of_a_user() {
     let (case, m) = (&planted.case, |what: &str| planted.marked(what));
     let expected = [
         "agent",
+        "agent_life",
         "agent_round",
         "agent_state",
         "audit_entry",

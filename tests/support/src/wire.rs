@@ -37,6 +37,7 @@ const FINISHES: Kind =
 const ERRORS: Kind = OneOf(&[
     "budget_exceeded",
     "iteration_limit",
+    "blocked",
     "cancelled",
     "superseded",
     "interrupted",

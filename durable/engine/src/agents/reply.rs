@@ -131,7 +131,7 @@ async fn answer(
     turn.recall(&agent.name, LevelPath::child(key).as_str())?;
     let memory = {
         let agents = &turn.record.borrow().agents;
-        (agents.transcript(&agent.name), agents.life(&agent.name))
+        (agents.transcript(&agent.name), turn.life_here(agents.life(&agent.name)))
     };
     let opened = turn.open_agent(parent, key, memory, || opening(turn, parent, agent));
     let mut level = match opened {

@@ -22,6 +22,9 @@ pub struct AgentLife {
     /// The states of the hooks that watch the agent, its copies of other agents' hooks included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hook_states: Vec<HookState>,
+    /// The digest of the workspace that has the known files. A turn in another workspace knows none of them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub workspace: String,
     /// The files whose content the agent's transcript shows, by their paths in the workspace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub known_files: BTreeMap<String, KnownFile>,

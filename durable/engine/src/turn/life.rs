@@ -1,9 +1,12 @@
 //! The lives of agents in a turn: the level of an agent begins with its life, and leaves it as hooks and calls changed it.
 
+use std::collections::BTreeMap;
+
 use super::Turn;
 use super::hooking::Judge;
 use super::level::Level;
 use crate::journal::{AgentLife, HookState, KnownFile, MAIN, MAX_KNOWN_FILES};
+use crate::record::keys::Digest;
 use wire::protocol::Hook;
 
 impl Turn {
@@ -13,18 +16,31 @@ impl Turn {
         let before = level.life()?;
         let is_main = self.maker(level) == MAIN;
         let own = level.own_hooks().filter(|_| is_main).map(|hook| Hook::clone(hook));
-        let life = AgentLife {
-            hooks: own.collect(),
-            hook_states: self.states_after(level),
-            known_files: self.files_after(level, before),
-        };
+        let known_files = self.files_after(level, before);
+        let workspace = if known_files.is_empty() { String::new() } else { self.workspace() };
+        let hook_states = self.states_after(level);
+        let life = AgentLife { hooks: own.collect(), hook_states, workspace, known_files };
         (life != *before).then_some(life)
     }
 
     /// The life with which `main` begins, with the files that its history shows.
     pub(super) fn life_of_main(&self) -> AgentLife {
         let life = self.spec.setting.life.as_deref().cloned().unwrap_or_default();
-        life.within(|turn_id| self.history.iter().any(|(id, _)| id.turn_id == turn_id))
+        self.life_here(life.within(|turn_id| self.history.iter().any(|(id, _)| id.turn_id == turn_id)))
+    }
+
+    /// A life without the files of another workspace.
+    pub(crate) fn life_here(&self, life: AgentLife) -> AgentLife {
+        match life.workspace == self.workspace() {
+            true => life,
+            false => AgentLife { workspace: String::new(), known_files: BTreeMap::new(), ..life },
+        }
+    }
+
+    /// The digest of the turn's workspace; empty where it has none.
+    fn workspace(&self) -> String {
+        let root = self.spec.policy.workspace_root.as_deref();
+        root.map(|root| Digest::new().with(root).hex()).unwrap_or_default()
     }
 
     fn states_after(&self, level: &Level) -> Vec<HookState> {
@@ -57,11 +73,7 @@ impl Turn {
     }
 
     /// The files that an agent knows: first those of this turn, where they are too many.
-    fn files_after(
-        &self,
-        level: &Level,
-        before: &AgentLife,
-    ) -> std::collections::BTreeMap<String, KnownFile> {
+    fn files_after(&self, level: &Level, before: &AgentLife) -> BTreeMap<String, KnownFile> {
         let known = level.known_files().iter().map(|(path, version)| {
             let new = || KnownFile { version: version.clone(), turn_id: self.spec.turn_id.clone() };
             (path.clone(), before.known_files.get(path).cloned().unwrap_or_else(new))

@@ -305,7 +305,7 @@ impl Turn {
                 .collect(),
             belt: agent.belt(&callers, &all),
             hooked: self.own_hooked().with(&agent.hooks),
-            life: Some(Rc::new(record.agents.life(&agent.name))),
+            life: Some(Rc::new(self.life_here(record.agents.life(&agent.name)))),
             ..self.root_start()
         };
         Level::new(start, self.spec.limits)

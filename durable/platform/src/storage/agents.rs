@@ -53,6 +53,10 @@ impl Store {
         before: i64,
         max_bytes: usize,
     ) -> Result<(Vec<KeptRound>, bool), StoreError> {
+        // A hook to which a person speaks for the first time has no row yet.
+        if !self.has_agents()? {
+            return Ok((Vec::new(), false));
+        }
         let (mut kept, mut size, mut before) = (Vec::new(), Size::default(), before);
         loop {
             let bindings =

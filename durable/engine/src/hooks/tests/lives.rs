@@ -199,6 +199,11 @@ fn with_files(mut case: Case, files: &Rc<std::cell::RefCell<Versions>>) -> Case 
     case
 }
 
+/// The digest of the workspace of these turns.
+fn workspace() -> String {
+    crate::record::keys::Digest::new().with("/").hex()
+}
+
 fn watched_files() -> Value {
     json!([{"name": "files", "builtin": "file_changed"}])
 }
@@ -269,6 +274,20 @@ fn a_file_is_known_while_its_turn_is_in_view() {
     assert!(comments(&without.run()).is_empty(), "it is not known any more");
 }
 
+// A-085: a path of one workspace is no file of another one.
+#[test]
+fn a_file_is_known_in_its_workspace() {
+    let files: Rc<std::cell::RefCell<Versions>> = Rc::default();
+    let first = with_files(hooked(watched_files(), go(vec![vec![("read", json!({}))]])), &files).run();
+    files.borrow_mut().insert("a".to_owned(), Some("second".to_owned()));
+    let mut elsewhere = with_files(after(&first, go(vec![])), &files);
+    elsewhere.policy.workspace_root = Some("/other".to_owned());
+    let elsewhere = elsewhere.run();
+    assert!(comments(&elsewhere).is_empty());
+    assert!(elsewhere.end().lives.is_empty(), "the life of the workspace before stays as it is");
+    assert_eq!(comments(&with_files(after(&elsewhere, go(vec![])), &files).run()), [CHANGED]);
+}
+
 // The states and the files of a run that is lost at any commit are those of a whole run.
 #[test]
 fn a_lost_run_leaves_the_same_life() {
@@ -327,7 +346,8 @@ pub(crate) fn golden() -> Case {
     let file = KnownFile { version: Some("first".to_owned()), turn_id: "past-1".to_owned() };
     let known_files = [("a".to_owned(), file)].into();
     let own = crate::hooks::from_variable(r#"[{"name": "own", "builtin": "loop_guard"}]"#).unwrap();
-    let life = AgentLife { hooks: own, hook_states: hook_states.clone(), known_files };
+    let life =
+        AgentLife { hooks: own, hook_states: hook_states.clone(), workspace: workspace(), known_files };
     let agent = crate::journal::Agent {
         id: "id-a".to_owned(),
         name: "a".to_owned(),
@@ -362,7 +382,7 @@ fn a_life_is_bounded() {
     let mut case = hooked(watched_files(), go(vec![vec![("read", json!({}))]]));
     let old =
         files.into_iter().map(|(path, version)| (path, KnownFile { version, turn_id: "past-1".to_owned() }));
-    let life = AgentLife { known_files: old.collect(), ..AgentLife::default() };
+    let life = AgentLife { known_files: old.collect(), workspace: workspace(), ..AgentLife::default() };
     case.setting.life = Some(Box::new(life));
     case.history = vec![Message::User { content: "before".into() }];
     let case = with_files(case, &Rc::default()).run();
