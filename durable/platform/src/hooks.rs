@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use worker::Response;
 
-use engine::journal::MAIN;
+use engine::journal::{HookOrigin, MAIN};
 use wire::protocol::{ApiError, Hook, HookList, Owner};
 
 use super::compose::misconfigured;
@@ -23,11 +23,15 @@ impl Thread {
     pub fn hook_list(&self) -> Result<HookList, ApiError> {
         let operators = self.deployment.once(|var| limits::hooks(var)).map_err(misconfigured)?;
         let life = self.store.life(&self.store.path()?, MAIN)?;
-        let with_end = |hook: Hook| Hook { has_quit: life.has_quit(&hook), ..hook };
+        let with_end = |origin| {
+            let life = &life;
+            move |hook: Hook| Hook { has_quit: life.has_quit(&hook, origin), ..hook }
+        };
         let shown = |hook: Hook| Hook { instructions: None, options: Default::default(), ..hook };
-        let operators = operators.all.iter().cloned().map(with_end).map(shown).collect();
-        let hooks = self.store.rules()?.hooks.into_iter().map(with_end).collect();
-        let own = life.hooks.iter().cloned().map(with_end).collect();
+        let operators =
+            operators.all.iter().cloned().map(with_end(HookOrigin::Operator)).map(shown).collect();
+        let hooks = self.store.rules()?.hooks.into_iter().map(with_end(HookOrigin::Given)).collect();
+        let own = life.hooks.iter().cloned().map(with_end(HookOrigin::Own)).collect();
         Ok(HookList { hooks, operators, own })
     }
 
@@ -56,10 +60,8 @@ impl Thread {
         let is_it = |hook: &Hook| hook.name == name;
         if self.store.life(&self.store.path()?, MAIN)?.hooks.iter().any(is_it) {
             // A turn that has no end yet would write the hook again.
-            let (turn_id, path) = self.end_of_path(owner)?;
-            let mut life = self.store.life(&path, MAIN)?;
-            life.hooks.retain(|hook| !is_it(hook));
-            self.store.transaction(|| self.store.keep_lives(&turn_id, &[(MAIN.to_owned(), life)]))?;
+            let (_, path) = self.end_of_path(owner)?;
+            self.store.transaction(|| self.store.forget_own_hook(&path, name))?;
         }
         no_content()
     }

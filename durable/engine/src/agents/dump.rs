@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::hooks;
 use crate::journal::{
-    Agent, AgentLife, HookState, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
+    Agent, AgentLife, HookOrigin, HookState, MAIN, MAX_AGENTS, MAX_HEARD_BYTES, MAX_INSTRUCTIONS_BYTES,
     MAX_TRANSCRIPT_BYTES, People, fault_of_name,
 };
 use wire::protocol::{
@@ -64,7 +64,7 @@ pub fn tree(root: Agent, all: impl IntoIterator<Item = Agent>) -> Vec<(Option<us
 pub fn dump_of(agent: Agent, life: &AgentLife) -> AgentDump {
     let Agent { name, instructions, code, tools, servers, denied, heard, hooks, interlocutors, .. } = agent;
     let People { speakers, listeners } = interlocutors;
-    let dumped = |hook: Hook| match life.state_by(&hook.digest()) {
+    let dumped = |hook: Hook| match life.state_of(&hook, HookOrigin::Own, 0) {
         Some(HookState { state, has_quit, .. }) => {
             let state = Some(state).filter(|state| state.len() <= MAX_HOOK_STATE_BYTES).cloned();
             DumpedHook { state: state.unwrap_or_default(), has_quit: *has_quit, ..DumpedHook::from(hook) }
@@ -217,6 +217,7 @@ fn hooks_of(dumped: &[DumpedHook], place: &str) -> Result<(Vec<Hook>, AgentLife)
     let states = hooks.iter().zip(dumped).filter(|(_, dumped)| has_state(dumped));
     let states = states.map(|(hook, dumped)| HookState {
         hook: hook.name.clone(),
+        origin: HookOrigin::Own,
         definition: hook.digest(),
         state: dumped.state.clone(),
         has_quit: dumped.has_quit,
@@ -282,6 +283,7 @@ mod tests {
         };
         let state = |hook: &Hook, state: String, has_quit| HookState {
             hook: hook.name.clone(),
+            origin: HookOrigin::Own,
             definition: hook.digest(),
             state,
             has_quit,

@@ -79,13 +79,18 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
     }
     let dumped = dumped(turn, &name)?;
     let written = match dumped.and_then(|dump| Ok((dump.cut, json_of(&dump)?))) {
-        Ok((cut, json)) => turn::write(&call, &path, &json).await?.map(|written| (cut, written)),
+        Ok((cut, json)) => {
+            turn::write(&call, &path, &json).await?.map(|(written, seen)| (cut, written, seen))
+        }
         Err(error) => Err(ToolError(error.into_detail())),
     };
-    Ok(Outcome::of(written.map(|(cut, written)| {
-        let note = if cut { " Its oldest rounds were left out." } else { "" };
-        format!("{name} is dumped: {written}.{note}")
-    })))
+    Ok(match written {
+        Ok((cut, written, versions)) => {
+            let note = if cut { " Its oldest rounds were left out." } else { "" };
+            Outcome { versions, ..Outcome::of(Ok(format!("{name} is dumped: {written}.{note}"))) }
+        }
+        Err(refusal) => Outcome::of(Err(refusal)),
+    })
 }
 
 fn json_of(dump: &AgentDump) -> Result<String, ApiError> {

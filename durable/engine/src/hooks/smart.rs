@@ -160,7 +160,12 @@ fn system(hook: &Hook, is_operators: bool) -> String {
 
 /// The conversation that a hook sees, what it reads in the memory, and the call or the answer.
 fn told(asked: &Asked<'_>) -> String {
-    let mut told = data("conversation", &asked.level.newest_exchanges(EXCHANGES, EXCHANGES_CHARS));
+    // People read the words of a hook. One that judges no answers sees no text that is kept from them.
+    let conversation = match asked.hook.on {
+        HookPoint::Answer => asked.level.newest_exchanges(EXCHANGES, EXCHANGES_CHARS),
+        _ => asked.level.newest_shown_exchanges(EXCHANGES, EXCHANGES_CHARS),
+    };
+    let mut told = data("conversation", &conversation);
     if !asked.hook.reads.is_empty() {
         told = format!("{told}\n{}", data("memory", &noted(asked)));
     }

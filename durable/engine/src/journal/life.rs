@@ -36,6 +36,8 @@ pub struct AgentLife {
 pub struct HookState {
     /// The name of the hook.
     pub hook: String,
+    #[serde(default)]
+    pub origin: HookOrigin,
     /// The digest of its definition ([`Hook::digest`]). A hook that is defined anew has no state.
     pub definition: String,
     /// As the hook itself writes it. Empty where it has none.
@@ -44,6 +46,20 @@ pub struct HookState {
     /// The hook is not asked any more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_quit: bool,
+}
+
+/// The one who gave an agent a hook. An equal hook of another origin has a state of its own: an agent's own hook says nothing of
+/// the operator's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HookOrigin {
+    Operator,
+    /// The thread, or another agent whose hook this is a copy of.
+    #[default]
+    Given,
+    /// The agent itself.
+    Own,
 }
 
 /// The version of a file that an agent has read or written.
@@ -63,36 +79,27 @@ impl AgentLife {
         self.hooks.is_empty() && self.hook_states.is_empty() && self.known_files.is_empty()
     }
 
-    /// The state of the hook at a place among those of a level. Equal hooks have their states in their order.
-    pub(crate) fn state_of<'a>(
-        &self,
-        mut hooks: impl Iterator<Item = &'a Hook>,
-        index: usize,
-    ) -> Option<&HookState> {
+    /// The state of a hook. `nth` counts the equal hooks of its origin before it.
+    pub(crate) fn state_of(&self, hook: &Hook, origin: HookOrigin, nth: usize) -> Option<&HookState> {
         if self.hook_states.is_empty() {
             return None;
         }
-        let before: Vec<&Hook> = hooks.by_ref().take(index).collect();
-        let hook = hooks.next()?;
-        let nth = before.into_iter().filter(|other| *other == hook).count();
         let definition = hook.digest();
-        self.hook_states.iter().filter(|state| state.definition == definition).nth(nth)
+        let is_it = |state: &&HookState| state.origin == origin && state.definition == definition;
+        self.hook_states.iter().filter(is_it).nth(nth)
     }
 
-    /// Whether a hook with this definition has quit.
-    pub fn has_quit(&self, hook: &Hook) -> bool {
-        let definition = hook.digest();
-        self.hook_states.iter().any(|state| state.has_quit && state.definition == definition)
-    }
-
-    /// The state of a hook with this definition.
-    pub(crate) fn state_by(&self, definition: &str) -> Option<&HookState> {
-        self.hook_states.iter().find(|state| state.definition == definition)
+    /// Whether a hook has quit.
+    pub fn has_quit(&self, hook: &Hook, origin: HookOrigin) -> bool {
+        self.state_of(hook, origin, 0).is_some_and(|state| state.has_quit)
     }
 
     /// The same with the files alone that these turns show.
     pub fn within(mut self, is_in_view: impl Fn(&str) -> bool) -> Self {
         self.known_files.retain(|_, file| is_in_view(&file.turn_id));
+        if self.known_files.is_empty() {
+            self.workspace.clear();
+        }
         self
     }
 }

@@ -40,7 +40,7 @@ pub(crate) use format::NEWEST_READ;
 pub use format::{ESTIMATES, FORMAT, LEAST_READER, told_result};
 pub use hook::HookSaid;
 pub use level::LevelSpec;
-pub use life::{AgentLife, HookState, KnownFile, MAX_KNOWN_FILES};
+pub use life::{AgentLife, HookOrigin, HookState, KnownFile, MAX_KNOWN_FILES};
 pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};

@@ -12,6 +12,7 @@ use crate::memory::Overlay;
 use crate::own::{OwnCall, OwnCalls};
 use crate::ports::ToolError;
 use crate::record::PendingCall;
+use crate::versions::Versions;
 use wire::model::ToolCall;
 use wire::protocol::{Event, Hook, StepStatus};
 
@@ -38,6 +39,8 @@ pub(crate) struct Outcome {
     pub(crate) cut_off: Option<CutOff>,
     /// The hook that it made for its level.
     pub(crate) hook: Option<Box<Hook>>,
+    /// The versions of files that it saw for the level that made it.
+    pub(crate) versions: Versions,
     /// The changes of the thread's agents that come with the call's end.
     pub(crate) agents: Vec<AgentChange>,
     /// The change of the session that comes with the call's end.
@@ -53,6 +56,7 @@ impl Outcome {
             partial: false,
             cut_off: None,
             hook: None,
+            versions: Versions::new(),
             agents: Vec::new(),
             session: None,
         }

@@ -90,7 +90,7 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
         history.push(answer(call, content, is_error));
     }
     let left_words = left.as_ref().map(Left::in_words).unwrap_or_default();
-    say_why(&mut history, &partial, &note.message, &left_words);
+    say_why(&mut history, &partial, &words_for_history(&why, &note), &left_words);
     note.left = left.map(|left| left.undone).unwrap_or_default();
     let said = last.root_texts.iter().cloned().chain(Some(partial));
     let said = said.filter(|text| !text.is_empty());
@@ -116,6 +116,16 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
 fn left_session(turn: &Turn, last: &Record) -> Option<(String, Event)> {
     let session = last.session.as_ref()?;
     turn.told_of(session, &turn.parts.course.left(session)?)
+}
+
+/// The reason for a stop as later turns read it. The reason of a block may name what nobody should read.
+fn words_for_history(why: &TurnStop, note: &StopNote) -> String {
+    match why {
+        TurnStop::Blocked { hook, .. } => {
+            format!("The answer is not shown, because the hook {hook} blocked it")
+        }
+        _ => note.message.clone(),
+    }
 }
 
 /// Ends the model's view of a stopped turn with the root's partial text, the reason for the stop and the work that it

@@ -7,7 +7,11 @@ use super::hooking::Judge;
 use super::level::Level;
 use crate::journal::{AgentLife, HookState, KnownFile, MAIN, MAX_KNOWN_FILES};
 use crate::record::keys::Digest;
-use wire::protocol::Hook;
+use wire::protocol::{Hook, MAX_HOOK_STATE_BYTES};
+
+/// The most states of hooks that do not watch a level, which its agent's life keeps: an agent has that many of an operator and
+/// of a thread. States of hooks that are gone are among them until others take their places.
+const MAX_OTHER_STATES: usize = 32;
 
 impl Turn {
     /// The life of the agent that a level is, as the level leaves it. None for a level that is no agent, and where nothing has
@@ -53,13 +57,26 @@ impl Turn {
             };
             let state = HookState {
                 hook: hook.name.clone(),
+                origin: level.origin(index),
                 definition: hook.digest(),
-                state,
+                state: Some(state).filter(|state| state.len() <= MAX_HOOK_STATE_BYTES).unwrap_or_default(),
                 has_quit: has_quit || has_ended,
             };
-            (lasts && (state.has_quit || !state.state.is_empty())).then_some(state)
+            let is_kept = state.has_quit || !state.state.is_empty() || level.has_equal_behind(index);
+            (lasts && is_kept).then_some(state)
         };
-        level.hooks().iter().map(|hook| &**hook).enumerate().filter_map(state).collect()
+        let states = level.hooks().iter().map(|hook| &**hook).enumerate().filter_map(state);
+        let states: Vec<HookState> = states.collect();
+        // An agent that answers a person has hooks that do not watch it where another agent asks it, and the other way round.
+        let is_here = |other: &HookState| {
+            let is_it = |(index, hook): (usize, &std::rc::Rc<Hook>)| {
+                level.origin(index) == other.origin && hook.digest() == other.definition
+            };
+            level.hooks().iter().enumerate().any(is_it)
+        };
+        let before = level.life().map(|life| life.hook_states.as_slice()).unwrap_or_default();
+        let others = before.iter().filter(|other| !is_here(other)).take(MAX_OTHER_STATES).cloned();
+        states.into_iter().chain(others).collect()
     }
 
     /// The state of a hook's copy in a level, and whether it has quit: as the level changed it, else as it began.
@@ -67,8 +84,7 @@ impl Turn {
         if let Some((state, has_quit)) = self.record.borrow().hooks.copy(about, index) {
             return (state.to_owned(), has_quit);
         }
-        let hooks = level.hooks().iter().map(|hook| &**hook);
-        let begun = level.life().and_then(|life| life.state_of(hooks, index));
+        let begun = level.begun_state(index);
         begun.map(|begun| (begun.state.clone(), begun.has_quit)).unwrap_or_default()
     }
 

@@ -17,6 +17,7 @@ use crate::ports::ToolError;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
 use crate::toolbelt::{Reads, ToolSpec, Toolbelt};
+use crate::versions::Versions;
 
 /// The place of some content.
 pub(crate) struct Source<'a> {
@@ -86,12 +87,12 @@ async fn called(
 }
 
 /// Writes a text file of the workspace for a call, with a tool of the level that made this call. The level's knowledge of
-/// files holds for the write. The model reads an error.
+/// files holds for the write. Returns the result and the versions that it leaves. The model reads an error.
 pub(crate) async fn write(
     call: &Running<'_>,
     path: &str,
     content: &str,
-) -> Result<Result<String, ToolError>, Halt> {
+) -> Result<Result<(String, Versions), ToolError>, Halt> {
     let turn = call.turn;
     let writes = |spec: &&ToolSpec| turn.ports.tools.find(spec).is_some_and(|tool| tool.writes_files());
     let Some(spec) = call.parent.belt.iter().find(writes) else {
@@ -101,7 +102,7 @@ pub(crate) async fn write(
     level.versions = Rc::clone(&call.parent.versions);
     let arguments = json!({ "path": path, "content": content });
     let end = make_call(turn, &mut level, spec.clone(), &arguments).await?;
-    Ok(if end.is_error { Err(ToolError(end.content)) } else { Ok(end.content) })
+    Ok(if end.is_error { Err(ToolError(end.content)) } else { Ok((end.content, end.versions)) })
 }
 
 /// The level of the one call that the service makes.

@@ -158,14 +158,15 @@ impl<'a> Round<'a> {
         seen: &Seen,
         duration_ms: u64,
     ) -> (ToolEnd, Option<CutOff>) {
-        let Outcome { result, overlay, partial, cut_off, hook, agents, session } = outcome;
+        let Outcome { result, overlay, partial, cut_off, hook, mut versions, agents, session } = outcome;
         let (content, is_error) = match result {
             Ok(content) => (content, false),
             Err(ToolError(text)) => (text, true),
         };
         let addresses = if is_error { Vec::new() } else { self.addresses(spec, &content) };
         let content = truncated(content, self.turn.spec.limits.tool_result_bytes);
-        let (versions, end) = (seen.learnt(), ToolEnd { content, is_error, partial, ..ToolEnd::default() });
+        versions.extend(seen.learnt());
+        let end = ToolEnd { content, is_error, partial, ..ToolEnd::default() };
         let end = ToolEnd { overlay, versions, hook, agents, addresses, session, duration_ms, ..end };
         (end, cut_off)
     }

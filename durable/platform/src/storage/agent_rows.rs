@@ -66,6 +66,19 @@ pub fn select_lives() -> String {
     )
 }
 
+/// Takes the hook `?2` out of the lives of `main` on the path of `?1`. A person deletes it, so these rows change: each turn has
+/// the life with which it began in its journal.
+pub fn forget_own_hook() -> String {
+    let path = path_of("path", "?1");
+    format!(
+        "UPDATE agent_lives SET life = json_set(life, '$.hooks', (SELECT json_group_array(json(value))
+          FROM json_each(life, '$.hooks') WHERE value ->> '$.name' <> ?2))
+        WHERE id = 'main'
+          AND row IN (WITH {path} SELECT row FROM agent_lives JOIN turns USING (turn_id) WHERE {ON_PATH})
+          AND EXISTS (SELECT 1 FROM json_each(life, '$.hooks') WHERE value ->> '$.name' = ?2)"
+    )
+}
+
 /// Whether there are tables of agents.
 pub const HAS_AGENTS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'agents'";
 

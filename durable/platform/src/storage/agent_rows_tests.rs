@@ -152,6 +152,33 @@ fn a_dump_has_the_rounds_of_its_agents_in_their_order() {
     assert_eq!(places(&thread, 4, &["main"], false), [main(4), main(1)]);
 }
 
+// a person ends a hook that `main` made, for the path and its earlier turns.
+#[test]
+fn a_deleted_hook_is_in_no_life_of_its_path() {
+    let thread = thread();
+    thread.execute_batch(CREATE_LIVES).unwrap();
+    let life = |names: &[&str]| {
+        let hooks = names.iter().map(|name| serde_json::json!({"name": name, "on": "action", "of": "all"}));
+        serde_json::json!({ "hooks": hooks.collect::<Vec<_>>(), "workspace": "w" }).to_string()
+    };
+    for turn in 1..=4 {
+        let names: &[&str] = if turn == 1 { &["a"] } else { &["a", "b"] };
+        thread.execute(PUT_LIFE, params!["main", format!("turn-{turn}"), life(names)]).unwrap();
+    }
+    thread.execute(&forget_own_hook(), params![path(&thread, 4), "a"]).unwrap();
+    let lives: Vec<String> = {
+        let mut statement = thread.prepare("SELECT life FROM agent_lives ORDER BY row").unwrap();
+        statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    };
+    let names = |life: &String| {
+        let life: engine::journal::AgentLife = serde_json::from_str(life).unwrap();
+        assert_eq!(life.workspace, "w");
+        life.hooks.into_iter().map(|hook| hook.name).collect::<Vec<_>>().join(" ")
+    };
+    // Turn 3 is another version of turn 4.
+    assert_eq!(lives.iter().map(names).collect::<Vec<_>>(), ["", "b", "a b", "b"]);
+}
+
 // Issue 20, 2: a row stays below the platform's 2 MB, whatever an agent said or heard.
 #[test]
 fn rows_are_bounded() {

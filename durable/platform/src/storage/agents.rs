@@ -101,6 +101,11 @@ impl Store {
         Ok(wire::json::from_str(&row.text(0)?)?)
     }
 
+    /// Takes a hook that `main` made out of its lives on a path, so that no version of a turn begins with it.
+    pub fn forget_own_hook(&self, path: &Path, name: &str) -> Result<(), StoreError> {
+        self.run(&agent_rows::forget_own_hook(), [path.json().into(), name.into()])
+    }
+
     /// Keeps the lives that a turn changed. Belongs into the transaction of the turn's end.
     pub fn keep_lives(&self, turn_id: &str, lives: &[(String, AgentLife)]) -> Result<(), StoreError> {
         if lives.is_empty() {

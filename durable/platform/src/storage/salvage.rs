@@ -68,9 +68,7 @@ pub fn salvaged<'a>(
     let member = |name: &str| started.and_then(|started| started.get(name));
     let text = |name: &str| member(name).and_then(Value::as_str).map(str::to_owned);
     // Where hooks judge the answers, nobody has judged the results of subtasks.
-    let hooks = started.and_then(|started| started.pointer("/setting/hooks")).and_then(Value::as_array);
-    let on_answer = |hook: &Value| hook.get("on").and_then(Value::as_str) == Some(HookPoint::Answer.as_str());
-    let is_judged = hooks.is_some_and(|hooks| hooks.iter().any(on_answer));
+    let is_judged = started.is_some_and(is_judged) || entries.iter().any(judges_later);
     Salvaged {
         user_message_id: text("user_message_id"),
         content: member("content").and_then(|content| wire::json::from_value(content).ok()),
@@ -81,6 +79,25 @@ pub fn salvaged<'a>(
         shown,
         ends,
     }
+}
+
+/// Whether a turn began with a hook that judges answers: the operator's, the thread's, or one that an agent had made.
+fn is_judged(started: &Value) -> bool {
+    let list = |value: Option<&Value>| value.and_then(Value::as_array).cloned().unwrap_or_default();
+    let agents = list(started.pointer("/setting/agents/kept"));
+    let own = agents.iter().map(|agent| list(agent.get("hooks")));
+    let given = ["/setting/hooks", "/setting/life/hooks"].map(|place| list(started.pointer(place)));
+    given.into_iter().chain(own).flatten().any(|hook| is_on_answer(&hook))
+}
+
+/// Whether an entry has a hook on answers that an agent made in the turn, or a draft for one.
+fn judges_later(entry: &Value) -> bool {
+    entry.pointer("/fact/tool_ended/hook").is_some_and(is_on_answer)
+        || entry.pointer("/fact/model_ended/outcome/drafted").is_some()
+}
+
+fn is_on_answer(hook: &Value) -> bool {
+    hook.get("on").and_then(Value::as_str) == Some(HookPoint::Answer.as_str())
 }
 
 /// How long the turn had been running at the last entry of this text.

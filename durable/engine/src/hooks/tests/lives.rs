@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use super::*;
-use crate::journal::{AgentLife, KnownFile, MAIN, MAX_KNOWN_FILES};
+use crate::journal::{AgentLife, KnownFile, MAIN};
 use crate::turn::tests::faults::killed_at_every_commit;
 use crate::versions::Versions;
 use wire::model::Message;
 use wire::protocol::Hook;
 
 /// The next turn of the same conversation, with the same hooks.
-fn after(before: &Case, script: Script) -> Case {
+pub(super) fn after(before: &Case, script: Script) -> Case {
     let mut case = Case::new(script);
     let end = before.end();
     case.setting.hooks = before.setting.hooks.clone();
@@ -32,11 +32,11 @@ fn after(before: &Case, script: Script) -> Case {
 }
 
 /// A turn that makes these rounds of calls.
-fn go(rounds: Vec<Vec<(&'static str, Value)>>) -> Script {
+pub(super) fn go(rounds: Vec<Vec<(&'static str, Value)>>) -> Script {
     script(&[("go", rounds.into_iter().map(Reply::Calls).chain([Reply::Text("Done.")]).collect())])
 }
 
-fn echo(n: u32) -> (&'static str, Value) {
+pub(super) fn echo(n: u32) -> (&'static str, Value) {
     ("echo", json!({ "n": n }))
 }
 
@@ -190,7 +190,7 @@ fn a_loop_ends_with_its_turn() {
 }
 
 /// A turn with files, whose present versions are those that `files` has.
-fn with_files(mut case: Case, files: &Rc<std::cell::RefCell<Versions>>) -> Case {
+pub(super) fn with_files(mut case: Case, files: &Rc<std::cell::RefCell<Versions>>) -> Case {
     let pace = Rc::new(Pace::new(0));
     let mut tools = crate::testing::TestTools::new(&pace, &case.disk);
     tools.files = Rc::clone(files);
@@ -200,93 +200,16 @@ fn with_files(mut case: Case, files: &Rc<std::cell::RefCell<Versions>>) -> Case 
 }
 
 /// The digest of the workspace of these turns.
-fn workspace() -> String {
+pub(super) fn workspace() -> String {
     crate::record::keys::Digest::new().with("/").hex()
 }
 
-fn watched_files() -> Value {
+pub(super) fn watched_files() -> Value {
     json!([{"name": "files", "builtin": "file_changed"}])
 }
 
-const CHANGED: &str =
+pub(super) const CHANGED: &str =
     "[hook files] These files have changed since you saw them: a. Read them again before you build on them.";
-
-// A-069 A-085: a person changes a file between two turns; the next one hears of it before its first model call, and once.
-#[test]
-fn a_change_between_turns_is_told_before_the_first_model_call() {
-    let files = Rc::default();
-    let first = with_files(hooked(watched_files(), go(vec![vec![("read", json!({}))]])), &files).run();
-    let known = KnownFile { version: Some("first".to_owned()), turn_id: "turn".to_owned() };
-    let [(_, life)] = &first.end().lives[..] else { panic!() };
-    assert_eq!(life.known_files.clone().into_iter().collect::<Vec<_>>(), [("a".to_owned(), known)]);
-    let same = with_files(after(&first, go(vec![])), &files).run();
-    assert_eq!(comments(&same), [""; 0], "nobody changed it");
-    files.borrow_mut().insert("a".to_owned(), Some("second".to_owned()));
-    let second = with_files(after(&same, go(vec![vec![echo(1)]])), &files).run();
-    assert_eq!(comments(&second), [CHANGED], "once for a change");
-    let first_request = second.model.requests.borrow()[0].messages.len();
-    assert_eq!(first_request, second.history.len() + 2, "it stands behind the question");
-    let third = with_files(after(&second, go(vec![vec![echo(1)]])), &files).run();
-    assert_eq!(comments(&third).len(), 1, "the comment of the history alone");
-    files.borrow_mut().clear();
-    let gone = with_files(after(&third, go(vec![])), &files).run();
-    assert_eq!(comments(&gone).len(), 2, "a file that is gone has changed");
-}
-
-// a person changes a file while the turn runs.
-#[test]
-fn a_change_within_a_turn_is_told_with_the_next_results() {
-    let files: Rc<std::cell::RefCell<Versions>> = Rc::default();
-    let mut case =
-        with_files(hooked(watched_files(), go(vec![vec![("read", json!({}))], vec![echo(1)]])), &files);
-    let changed = Rc::clone(&files);
-    case.run_with(None, move |turn, _| {
-        if turn.record.borrow().root_texts.is_empty() && !changed.borrow().is_empty() {
-            changed.borrow_mut().insert("a".to_owned(), Some("second".to_owned()));
-        }
-    });
-    case.check();
-    assert_eq!(comments(&case), [CHANGED]);
-}
-
-// a file is known as long as the transcript shows it, and a file that is read again counts from then on.
-#[test]
-fn a_file_is_known_while_its_turn_is_in_view() {
-    let files = Rc::default();
-    let read = || vec![("read", json!({}))];
-    let first = with_files(hooked(watched_files(), go(vec![read()])), &files).run();
-    let known = |case: &Case| -> Vec<String> {
-        let spec = case.spec();
-        let life = spec.setting.life.unwrap();
-        let turns = case.earlier().turns;
-        let life = life.within(|id| turns.iter().any(|past| past.id.turn_id == id));
-        life.known_files.values().map(|file| file.turn_id.clone()).collect()
-    };
-    let second = with_files(after(&first, go(vec![read()])), &files);
-    assert_eq!(known(&second), ["past-1"]);
-    let second = second.run();
-    let third = with_files(after(&second, go(vec![])), &files);
-    assert_eq!(known(&third), ["past-2"], "it was read again");
-    let mut without = with_files(after(&second, go(vec![])), &files);
-    without.history.clear();
-    assert!(known(&without).is_empty());
-    files.borrow_mut().insert("a".to_owned(), Some("second".to_owned()));
-    assert!(comments(&without.run()).is_empty(), "it is not known any more");
-}
-
-// a path of one workspace is no file of another one.
-#[test]
-fn a_file_is_known_in_its_workspace() {
-    let files: Rc<std::cell::RefCell<Versions>> = Rc::default();
-    let first = with_files(hooked(watched_files(), go(vec![vec![("read", json!({}))]])), &files).run();
-    files.borrow_mut().insert("a".to_owned(), Some("second".to_owned()));
-    let mut elsewhere = with_files(after(&first, go(vec![])), &files);
-    elsewhere.policy.workspace_root = Some("/other".to_owned());
-    let elsewhere = elsewhere.run();
-    assert!(comments(&elsewhere).is_empty());
-    assert!(elsewhere.end().lives.is_empty(), "the life of the workspace before stays as it is");
-    assert_eq!(comments(&with_files(after(&elsewhere, go(vec![])), &files).run()), [CHANGED]);
-}
 
 // The states and the files of a run that is lost at any commit are those of a whole run.
 #[test]
@@ -337,6 +260,7 @@ pub(crate) fn golden() -> Case {
     case.setting.hooks[0].put_at = Some(1);
     let state = |hook: &Hook, state: &str, has_quit| crate::journal::HookState {
         hook: hook.name.clone(),
+        origin: crate::journal::HookOrigin::Given,
         definition: hook.digest(),
         state: state.to_owned(),
         has_quit,
@@ -375,36 +299,67 @@ fn a_turn_with_lives_goes_on_with_them() {
     assert_eq!(blocked(&case), ["0.0h0", "1.0-d0.0-0.0h0"], "both have used their limits");
 }
 
-// A life is one row: its longest form is far below the platform's 2 MB.
+// Issue 45, 1: an equal hook of the agent's own, which a client may have written into a dump, says nothing of the operator's.
 #[test]
-fn a_life_is_bounded() {
-    let files: Versions = (0..2 * MAX_KNOWN_FILES).map(|n| (format!("{n}"), Some("v".to_owned()))).collect();
-    let mut case = hooked(watched_files(), go(vec![vec![("read", json!({}))]]));
-    let old =
-        files.into_iter().map(|(path, version)| (path, KnownFile { version, turn_id: "past-1".to_owned() }));
-    let life = AgentLife { known_files: old.collect(), workspace: workspace(), ..AgentLife::default() };
+fn a_hook_of_ones_own_says_nothing_of_the_operators() {
+    let hooks = json!([{"name": "plan", "builtin": "planning_mode"}]);
+    let mut case = hooked(hooks, go(vec![vec![("write", json!({}))]]));
+    let plan = case.setting.hooks[0].clone();
+    case.setting.guards = Some(crate::journal::Guards { hooks: 1, models: None });
+    let state = crate::journal::HookState {
+        hook: "plan".to_owned(),
+        origin: crate::journal::HookOrigin::Own,
+        definition: plan.digest(),
+        state: String::new(),
+        has_quit: true,
+    };
+    let life = AgentLife { hooks: vec![plan], hook_states: vec![state], ..AgentLife::default() };
     case.setting.life = Some(Box::new(life));
-    case.history = vec![Message::User { content: "before".into() }];
-    let case = with_files(case, &Rc::default()).run();
-    let [(_, life)] = &case.end().lives[..] else { panic!() };
-    assert_eq!(life.known_files.len(), MAX_KNOWN_FILES);
-    assert!(life.known_files.contains_key("a"), "the files of this turn come first");
+    assert_eq!(blocked(&case.run()), ["0.0h0"]);
 }
 
-// Two equal hooks, of the operator and of the thread, have a state each.
+// Issue 45, 1: hooks that watch an agent in one role keep their states while it has another one.
+#[test]
+fn an_agent_keeps_the_states_of_both_its_roles() {
+    let mut once = once();
+    once[0]["of"] = json!("main");
+    let make = ("task", json!({"name": "a", "instructions": "A."}));
+    let ask = ("task", json!({"name": "a", "prompt": "Go."}));
+    let levels = |rounds: Vec<Vec<(&'static str, Value)>>| {
+        let answer = |n| [Reply::Calls(vec![echo(n)]), Reply::Text("ok")];
+        let mut all = go(rounds);
+        all.extend(script(&[("A.", (0..4).flat_map(answer).collect())]));
+        all
+    };
+    let as_root = |before: &Case| {
+        let mut case = after(before, levels(vec![]));
+        case.setting.agents = Some(case.agents.setting(Some("a")));
+        case.setting.life = None;
+        case.run()
+    };
+    let todo = json!({"name": "todo", "builtin": "todo_reminder"});
+    let mut first = hooked(json!([once[0], todo]), levels(vec![vec![make]]));
+    first.setting.agents = Some(first.agents.setting(None));
+    let spoken_to = as_root(&first.run());
+    assert!(blocked(&spoken_to).is_empty());
+    let asked = after(&spoken_to, levels(vec![vec![ask]])).run();
+    assert!(blocked(&asked).is_empty(), "the hook of the main agent does not watch it there");
+    assert_eq!(blocked(&as_root(&asked)), ["0.0h0"], "the first answer used the limit");
+}
+
+// Two equal hooks of one origin have a state each, in their order.
 #[test]
 fn equal_hooks_have_states_of_their_own() {
     let hook: Hook = crate::hooks::from_variable(&once().to_string()).unwrap().remove(0);
+    let given = crate::journal::HookOrigin::Given;
     let state = |state: &str| crate::journal::HookState {
         hook: "once".to_owned(),
+        origin: given,
         definition: hook.digest(),
         state: state.to_owned(),
         has_quit: false,
     };
     let life = AgentLife { hook_states: vec![state("1"), state("2")], ..AgentLife::default() };
-    let states = [0, 1, 2].map(|index| {
-        let hooks = [&hook, &hook, &hook];
-        life.state_of(hooks.into_iter(), index).map(|state| state.state.clone())
-    });
+    let states = [0, 1, 2].map(|nth| life.state_of(&hook, given, nth).map(|state| state.state.clone()));
     assert_eq!(states, [Some("1".to_owned()), Some("2".to_owned()), None]);
 }

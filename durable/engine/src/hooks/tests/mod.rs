@@ -6,6 +6,7 @@ mod copies;
 mod definitions;
 mod drafts;
 pub(crate) mod guards;
+mod known_files;
 pub(crate) mod lives;
 mod lost;
 mod points;

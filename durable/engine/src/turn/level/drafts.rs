@@ -132,7 +132,7 @@ impl Level {
 
     /// A message as it may leave the level. Of text beside calls the calls are left. The provider's own form of a reply has
     /// its reasoning, which nobody judges.
-    fn leaving_form(&self, message: &Rc<Message>) -> Option<Message> {
+    pub(super) fn leaving_form(&self, message: &Rc<Message>) -> Option<Message> {
         let is_withheld = self.withholds(message);
         match message.as_ref() {
             Message::Assistant { content, tool_calls, .. } if self.is_judged() => {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::Level;
-use crate::journal::AgentLife;
+use crate::journal::{AgentLife, HookOrigin, HookState};
 use crate::versions::Versions;
 use wire::model::{Message, ToolCall};
 use wire::protocol::{Hook, HookPoint};
@@ -70,6 +70,36 @@ impl Level {
     /// Whether the hook at this place is the operator's.
     pub(in crate::turn) fn is_operators(&self, index: usize) -> bool {
         index < self.hooked.operators
+    }
+
+    /// The one who gave the level the hook at this place.
+    pub(in crate::turn) fn origin(&self, index: usize) -> HookOrigin {
+        match index {
+            _ if self.is_operators(index) => HookOrigin::Operator,
+            _ if index < self.hooked.given => HookOrigin::Given,
+            _ => HookOrigin::Own,
+        }
+    }
+
+    /// The state with which the hook at this place began; none for a new one.
+    pub(in crate::turn) fn begun_state(&self, index: usize) -> Option<&HookState> {
+        let (life, hook) = (self.life()?, self.hooks().get(index)?);
+        life.state_of(hook, self.origin(index), self.equal_before(index))
+    }
+
+    /// How many hooks before this place are equal to the one there, and of the same origin.
+    fn equal_before(&self, index: usize) -> usize {
+        let Some(hook) = self.hooks().get(index) else { return 0 };
+        let before = self.hooks().iter().enumerate().take(index);
+        before.filter(|(place, other)| *other == hook && self.origin(*place) == self.origin(index)).count()
+    }
+
+    /// Whether the level has an equal hook of the same origin behind this one: the states of both stand in their order.
+    pub(in crate::turn) fn has_equal_behind(&self, index: usize) -> bool {
+        let behind = (index + 1)..self.hooks().len();
+        behind.into_iter().any(|place| {
+            self.hooks().get(place) == self.hooks().get(index) && self.origin(place) == self.origin(index)
+        })
     }
 
     /// Those that the level has made itself.

@@ -22,13 +22,26 @@ impl Level {
     /// The newest messages as text, oldest first: at most so many exchanges, each with one reply of the model, and so many
     /// characters.
     pub(crate) fn newest_exchanges(&self, exchanges: usize, chars: usize) -> String {
+        Self::exchanges(self.transcript().map(|message| Message::clone(message)), exchanges, chars)
+    }
+
+    /// The same without the text that no hook has let pass, and without the reasons for that.
+    pub(crate) fn newest_shown_exchanges(&self, exchanges: usize, chars: usize) -> String {
+        Self::exchanges(self.transcript().filter_map(|message| self.leaving_form(message)), exchanges, chars)
+    }
+
+    fn exchanges(
+        messages: impl DoubleEndedIterator<Item = Message>,
+        exchanges: usize,
+        chars: usize,
+    ) -> String {
         let (mut told, mut left, mut replies) = (Vec::new(), chars, 0);
-        for message in self.transcript().rev() {
-            replies += usize::from(matches!(**message, Message::Assistant { .. }));
+        for message in messages.rev() {
+            replies += usize::from(matches!(message, Message::Assistant { .. }));
             if replies > exchanges || left == 0 {
                 break;
             }
-            let text: String = lines(message).chars().take(left).collect();
+            let text: String = lines(&message).chars().take(left).collect();
             left -= text.chars().count();
             told.push(text);
         }
