@@ -13,7 +13,7 @@ use crate::turn::tests::faults::killed_at_every_commit;
 const PATH: &str = "agents/head.json";
 
 /// A turn with agents and tools that read and write files.
-fn with_files(script: Script, texts: &[(&str, &str)]) -> Case {
+pub(super) fn with_files(script: Script, texts: &[(&str, &str)]) -> Case {
     let mut case = with_texts(script, texts);
     Rc::get_mut(&mut case.tools).unwrap().add_writer();
     case
