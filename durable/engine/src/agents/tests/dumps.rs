@@ -303,7 +303,7 @@ fn rules_hold_for_the_files_of_dumps() {
     assert_eq!(offered(r#"{"put_down": "off"}"#), (false, true, true, restored));
     let (dumps, restores, failed, result) = offered(r#"{"look_at": "off"}"#);
     assert_eq!((dumps, restores, failed, result.starts_with("error")), (true, false, false, true));
-    // Who may make no agents restores none.
+    // A turn that may make no agents restores none.
     let (dumps, restores, _, result) = offered(r#"{"task": "off"}"#);
     assert_eq!((dumps, restores, result.starts_with("error")), (true, false, true));
 }
