@@ -2,8 +2,12 @@
 
 use std::rc::Rc;
 
+use engine::agents::dump;
 use engine::journal::{Agent, AgentChange, Entry, Fact};
 use engine::ports::{Agents, LogError, Recalled, ToolError};
+
+use serde_json::Value;
+use wire::protocol::{AgentDump, AgentMessage};
 
 use crate::script::Script;
 
@@ -66,6 +70,73 @@ impl Script {
         });
         made.ok_or_else(|| ToolError(refusal.unwrap_or_default()))
     }
+}
+
+impl Script {
+    /// Whether the record has a dump that a tool of this name wrote.
+    pub fn writes_dumps(&self, name: &str) -> bool {
+        self.entries.iter().any(|entry| match &entry.fact {
+            Fact::Called { calls, .. } => {
+                entry.at.contains("-read-")
+                    && calls.iter().any(|call| call.name == name && has_content(&call.arguments))
+            }
+            _ => false,
+        })
+    }
+
+    /// The dump that a call with these arguments read for the call around it, as far as the agents that were made of it show
+    /// it; or the refusal of that call. Such calls are made one by one.
+    pub fn restored(&self, arguments: &str, written: &[Entry]) -> Result<String, ToolError> {
+        let has_ended =
+            |at: &str| written.iter().any(|entry| entry.at == at && matches!(entry.fact, Fact::ToolEnded(_)));
+        let reads = self.entries.iter().filter_map(|entry| match &entry.fact {
+            Fact::Called { calls, .. } if calls.iter().any(|call| call.arguments == arguments) => {
+                Some(entry.at.rsplit_once("-read-")?.0)
+            }
+            _ => None,
+        });
+        let call = reads.into_iter().find(|call| !has_ended(call));
+        let end = self.entries.iter().find_map(|entry| match &entry.fact {
+            Fact::ToolEnded(end) if Some(entry.at.as_str()) == call => Some(end),
+            _ => None,
+        });
+        let end = end.ok_or_else(|| ToolError("the record has no such dump".to_owned()))?;
+        match dump_of(&end.agents) {
+            Some(dump) if !end.is_error => {
+                serde_json::to_string(&dump).map_err(|error| ToolError(error.to_string()))
+            }
+            _ => Err(ToolError(end.content.clone())),
+        }
+    }
+}
+
+/// Whether these are the arguments of a call that writes a file.
+fn has_content(arguments: &str) -> bool {
+    serde_json::from_str::<Value>(arguments).is_ok_and(|arguments| arguments.get("content").is_some())
+}
+
+/// The dump of which these changes made agents, each behind its maker.
+fn dump_of(changes: &[AgentChange]) -> Option<AgentDump> {
+    let made = changes.iter().filter_map(|change| match change {
+        AgentChange::Made { agent, rounds, life } => {
+            let mut agent = Agent::clone(agent);
+            // It hears last that it woke.
+            agent.heard.pop();
+            let parent = agent.parent.clone();
+            let mut dump = dump::dump_of(agent, &life.as_deref().cloned().unwrap_or_default());
+            let rounds = rounds.iter().cloned();
+            dump.rounds = rounds.map(|round| round.into_iter().map(AgentMessage::from).collect()).collect();
+            Some((parent, dump))
+        }
+        _ => None,
+    });
+    let mut made: Vec<(Option<String>, AgentDump)> = made.collect();
+    while made.len() > 1 {
+        let (parent, dump) = made.pop()?;
+        let (_, maker) = made.iter_mut().find(|(_, maker)| Some(&maker.name) == parent.as_ref())?;
+        maker.agents.insert(0, dump);
+    }
+    made.pop().map(|(_, dump)| dump)
 }
 
 /// The text of a template that makes this agent.

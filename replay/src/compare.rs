@@ -5,6 +5,7 @@ use std::fmt;
 
 use engine::journal::{Entry, Fact, TurnEnd, TurnStop};
 use serde_json::Value;
+use wire::model::ToolCall;
 use wire::protocol::{BudgetReason, FinishReason};
 
 use crate::record::{End, Record};
@@ -91,12 +92,22 @@ fn told(fact: &Fact) -> String {
                 limit.observed = 0;
             }
         }
+        // A dump has rounds of earlier turns, which the record has nowhere else.
+        Fact::Called { calls, .. } => calls.iter_mut().for_each(without_content),
         Fact::Answered { at_ms, .. } => *at_ms = 0,
         Fact::Plan(plan) => plan.created_at = 0,
         Fact::Stopped(TurnStop::Budget { reason: BudgetReason::WallClock, observed, .. }) => *observed = 0,
         _ => {}
     }
     serde_json::to_string(&fact).unwrap_or_default()
+}
+
+/// Takes the content out of a call that writes a file.
+fn without_content(call: &mut ToolCall) {
+    let Ok(Value::Object(mut arguments)) = serde_json::from_str(&call.arguments) else { return };
+    if arguments.remove("content").is_some() {
+        call.arguments = Value::Object(arguments).to_string();
+    }
 }
 
 /// Whether two ends are the same. The text of a reply that was cut off stands in no entry, so the record has more of it.

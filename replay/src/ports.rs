@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use futures::future::LocalBoxFuture;
+use futures::future::{LocalBoxFuture, ready};
 use futures::stream::{self, LocalBoxStream};
 use futures::{FutureExt, StreamExt};
 
@@ -148,6 +148,14 @@ impl Tool for RecordedTool {
 
     fn content(&self, result: &str) -> Result<String, ToolError> {
         self.script.template(result, &self.written.entries.borrow())
+    }
+
+    fn whole(&self, arguments: &str, _: Option<&str>) -> LocalBoxFuture<'static, Result<String, ToolError>> {
+        ready(self.script.restored(arguments, &self.written.entries.borrow())).boxed_local()
+    }
+
+    fn writes_files(&self) -> bool {
+        self.script.writes_dumps(&self.spec.name)
     }
 
     fn run(&self, _: &str, context: ToolContext) -> LocalBoxFuture<'static, Result<String, ToolError>> {

@@ -15,7 +15,7 @@ use serde_json::json;
 use wire::model::ModelRequest;
 use wire::protocol::{Awaited, Event};
 
-use self::shapes::shapes;
+use self::shapes::{shapes, with_dumps};
 use crate::{End, Record, Replayed, replay};
 
 /// The record of a case that has ended, in the form that the service writes.
@@ -37,6 +37,25 @@ fn recorded(case: &Case) -> Record {
 
 fn replayed(record: &Record) -> Replayed {
     replay(record).unwrap_or_else(|why| panic!("{why}"))
+}
+
+// Issue 45, 14: the files of dumps are in no record, and are made anew of the agents that were restored.
+#[test]
+fn restored_agents_go_as_they_went() {
+    let case = played(with_dumps(1), None);
+    let entries = case.disk.entries.borrow().clone();
+    let results: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| match &entry.fact {
+            Fact::ToolEnded(end) => Some(end.content.as_str()),
+            _ => None,
+        })
+        .filter(|content| content.contains("restored") || content.contains("I woke"))
+        .collect();
+    let taken = "nobody was restored from \"a.json\": these names are taken: hand. `as` gives the first agent of the dump \
+                 another name";
+    assert_eq!(results, [taken, "restored: twin, hand", taken, "I woke.", "[twin] I woke."]);
+    assert_eq!(replayed(&recorded(&case)).difference, None);
 }
 
 /// Plays a case to its end, stopping it at a step if the scenario says so, and answering its waits.

@@ -172,7 +172,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
         Route::AgentRounds { .. } => {
             row.in_thread().query(cursor()).gives::<AgentRounds>(200).refuses(&[E::AgentNotFound])
         }
-        Route::DumpAgent { .. } => row.in_thread().gives::<AgentDump>(200).refuses(&[E::AgentNotFound]),
+        Route::DumpAgent { .. } => row.in_thread().gives::<AgentDump>(200).refuses(&[E::AgentNotFound, E::InvalidRequest]),
         Route::EndAgent { .. } => {
             row.in_thread().gives_nothing("It has ended.").refuses(&[E::AgentNotFound, E::TurnInProgress])
         }
@@ -264,8 +264,13 @@ fn path_parameter(name: &str) -> Parameter {
             Parameter::path(name, "The identity provider's id.", schema).such_as(json!("acme"))
         }
         "agent" => {
-            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 32 });
-            Parameter::path(name, "The agent's name.", schema).such_as(json!("critic"))
+            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 37 });
+            Parameter::path(
+                name,
+                "The agent's name; of a hook that answered, `hook:` and the hook's name.",
+                schema,
+            )
+            .such_as(json!("critic"))
         }
         "workflow" => {
             let schema =

@@ -283,6 +283,10 @@ async fn a_draft_is_reachable_without_a_context() {
     let next = case.client.read(&format!("/api/threads/{thread}/agents")).await;
     let prompt = next["main"]["instructions"].as_str().unwrap_or_default();
     assert!(prompt.contains("stored_plan"), "the prompt of the next turn: {prompt}");
+    let dump = case.client.read(&format!("/api/threads/{thread}/agents/main/dump")).await;
+    let dumped = dump["instructions"].as_str().unwrap_or_default();
+    assert!(!dumped.contains("stored_plan"), "a plan belongs to its thread: {dumped}");
+    assert!(prompt.starts_with(dumped.split("\n\n").next().unwrap_or_default()) && !dumped.is_empty());
 
     case.script("change", [acts(&plan, "change"), text("Like this?")]).await;
     let events = case.chat_with(&bare(&case, &thread, "Add a milestone first", "change")).await;

@@ -1,6 +1,6 @@
 //! Selects the tools that a turn offers to its root, and those of the steps of a waiting plan from another chat context.
 
-use crate::agents::{dump_agent, restore_agent, todo, websearch};
+use crate::agents::{dump_agent, restore_agent, task, todo, websearch};
 use crate::compose::{agent_declarations, declarations};
 use crate::hooks::call;
 use crate::journal::{DraftContext, PlanContext};
@@ -64,6 +64,7 @@ pub fn offered(
         offered.retain(|spec| spec.name != websearch::NAME);
     }
     without_files(tools, &mut offered);
+    restored_as_made(policy, &mut offered);
     offered
 }
 
@@ -115,6 +116,15 @@ fn without_files(tools: &dyn Tools, offered: &mut Vec<ToolSpec>) {
         restore_agent::NAME => reads,
         _ => true,
     });
+}
+
+/// Offers `restore_agent` where `task` is offered alone, and has it ask where that asks: both make agents.
+fn restored_as_made(policy: &ToolPolicy, offered: &mut Vec<ToolSpec>) {
+    let made = offered.iter().find(|spec| spec.name == task::NAME).map(|spec| spec.ask);
+    offered.retain(|spec| spec.name != restore_agent::NAME || made.is_some());
+    let asks = made == Some(true) && !policy.approved.contains(restore_agent::NAME);
+    let restores = offered.iter_mut().filter(|spec| spec.name == restore_agent::NAME);
+    restores.for_each(|spec| spec.ask |= asks);
 }
 
 /// Some tools ask under every rule, until a person has approved them for the whole thread.

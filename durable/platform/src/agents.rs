@@ -18,7 +18,7 @@ use wire::protocol::{
 
 use super::compose::misconfigured;
 use super::limits::{self, AgentsThatStay};
-use super::next_prompt::plain_prompt;
+use super::next_prompt::next_prompt;
 use super::respond::{json_response, no_content};
 use super::revive::spec;
 use super::start::new_id;
@@ -96,7 +96,7 @@ impl Thread {
         self.found(owner)?;
         let all = self.store.agents(&self.store.path()?)?;
         let (mut main, agents): (Vec<_>, Vec<_>) = all.into_iter().partition(|agent| agent.name == MAIN);
-        let main = self.main_agent(main.pop().map(|main| main.interlocutors).unwrap_or_default())?;
+        let main = self.main_agent(owner, main.pop().map(|main| main.interlocutors).unwrap_or_default())?;
         let agents = agents.into_iter();
         let summary = |agent: Agent| AgentSummary {
             name: agent.name,
@@ -112,7 +112,11 @@ impl Thread {
     }
 
     /// `main` with its prompt and hooks.
-    fn main_agent(&self, People { speakers, listeners }: People) -> Result<MainAgent, ApiError> {
+    fn main_agent(
+        &self,
+        owner: &Owner,
+        People { speakers, listeners }: People,
+    ) -> Result<MainAgent, ApiError> {
         let told = |spec: &TurnSpec| (spec.system.clone(), Some(spec.turn_id.clone()));
         let open = match (self.run(), self.store.open_turn()?) {
             (Some(run), _) => Some(told(run.turn.spec())),
@@ -122,7 +126,7 @@ impl Thread {
         };
         let (instructions, turn_id) = match open {
             Some(open) => open,
-            None => (plain_prompt(self)?, None),
+            None => (next_prompt(self, owner)?, None),
         };
         let HookList { hooks, operators, own } = self.hook_list()?;
         Ok(MainAgent { instructions, turn_id, speakers, listeners, hooks, operators, own_hooks: own })

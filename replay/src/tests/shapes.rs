@@ -28,6 +28,48 @@ fn behind(turns: usize, fitting: u64, mut case: Case) -> Case {
     case
 }
 
+/// A turn that dumps an agent with one below it and a hook, and restores it once of three times.
+pub fn with_dumps(seed: u64) -> Case {
+    let make = |name: &str, words: &str, prompt: &str| {
+        ("task", json!({"name": name, "instructions": words, "prompt": prompt}))
+    };
+    let once = json!({"name": "once", "builtin": "spawn_limit", "match": ["echo"], "options": {"most": 1}});
+    let restore = |name: &str| ("restore_agent", json!({"path": "a.json", "as": name}));
+    let levels = [
+        (
+            "go",
+            vec![
+                Reply::Calls(vec![
+                    make("head", "Lead.", "Begin."),
+                    ("dump_agent", json!({"name": "head", "path": "a.json"})),
+                    restore("twin"),
+                    ("terminate", json!({"name": "head"})),
+                ]),
+                Reply::Calls(vec![restore("twin"), restore("head"), ("discuss", json!({"prompt": "And?"}))]),
+                Reply::Text("Done."),
+            ],
+        ),
+        (
+            "Lead.",
+            vec![
+                Reply::Calls(vec![("hook", once)]),
+                Reply::Calls(vec![make("hand", "Work.", "Dig."), ("echo", json!({}))]),
+                Reply::Text("Led."),
+                Reply::Calls(vec![("echo", json!({}))]),
+                Reply::Text("I woke."),
+            ],
+        ),
+        ("Work.", vec![Reply::Text("Dug.")]),
+    ];
+    let mut case = Case::seeded(script(&levels), seed);
+    let tools = Rc::get_mut(&mut case.tools).unwrap();
+    tools.add_readers();
+    tools.add_writer();
+    case.setting.agent_hooks = true;
+    case.setting.agents = Some(engine::journal::AgentSetting::default());
+    case
+}
+
 pub type Shape = (&'static str, fn(u64) -> Case, Option<usize>);
 
 // Long: a table of turns.
@@ -193,6 +235,7 @@ pub fn shapes() -> Vec<Shape> {
             },
             None,
         ),
+        ("dumps that calls write and read", with_dumps, None),
         (
             "a plan",
             |seed| {

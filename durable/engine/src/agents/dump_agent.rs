@@ -11,6 +11,7 @@ use super::{dump, task};
 use crate::journal::Round;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
+use crate::record::keys::LevelPath;
 use crate::toolbelt::{PermissionClass, ToolSpec, arguments, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{self, Halt, Turn};
@@ -19,7 +20,7 @@ use wire::protocol::{AgentDump, AgentMessage, ApiError, DumpBuilder};
 pub const NAME: &str = "dump_agent";
 
 /// The most bytes of a dump in a file. The journal has the call that writes it: a text in JSON in the arguments of a call in
-/// an entry has at most four times as many bytes there, and the platform takes 2 MB in a row.
+/// an entry has at most four times as many bytes there. A run that takes the turn up has the whole entry in memory.
 pub const MAX_FILED_BYTES: usize = 400_000;
 
 pub(crate) const CALL: Own = Own {
@@ -79,9 +80,10 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
     }
     let dumped = dumped(turn, &name)?;
     let written = match dumped.and_then(|dump| Ok((dump.cut, json_of(&dump)?))) {
-        Ok((cut, json)) => {
-            turn::write(&call, &path, &json).await?.map(|(written, seen)| (cut, written, seen))
-        }
+        Ok((cut, json)) => match check_bytes(&call, json.len()) {
+            Ok(()) => turn::write(&call, &path, &json).await?.map(|(written, seen)| (cut, written, seen)),
+            Err(refusal) => Err(refusal),
+        },
         Err(error) => Err(ToolError(error.into_detail())),
     };
     Ok(match written {
@@ -91,6 +93,14 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         }
         Err(refusal) => Outcome::of(Err(refusal)),
     })
+}
+
+/// Refuses a dump for which the turn has no room. A dump whose call is journaled counts already.
+fn check_bytes(call: &Running<'_>, bytes: usize) -> Result<(), ToolError> {
+    match call.turn.replay.has_begun(&LevelPath::reading(call.key).step(0)) {
+        true => Ok(()),
+        false => call.turn.record.borrow().agents.copied.check(bytes),
+    }
 }
 
 fn json_of(dump: &AgentDump) -> Result<String, ApiError> {

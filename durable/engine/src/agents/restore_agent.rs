@@ -91,7 +91,11 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         dump::check_room(&restored, &kept)?;
         Ok(restored)
     });
-    let made = restored.map_err(|error| refusal(&path, &error)).and_then(changes);
+    let made = restored.map_err(|error| refusal(&path, &error)).and_then(|restored| {
+        let bytes = restored.iter().flat_map(|restored| &restored.rounds).map(String::len).sum();
+        turn.record.borrow().agents.copied.check(bytes)?;
+        changes(restored)
+    });
     Ok(match made {
         Ok((names, agents)) => {
             Outcome { agents, ..Outcome::of(Ok(format!("restored: {}", names.join(", ")))) }

@@ -188,6 +188,7 @@ fn changes(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<
     let first = match (asked.makes(), has_made(turn, maker, name)) {
         (true, _) => {
             let agent = made(call, asked, template)?;
+            check_bytes(turn, asked)?;
             below = copies::changes(turn, maker, &agent, &asked.agents)?;
             AgentChange::Made { rounds: rounds_of(turn, asked), agent: Box::new(agent), life: None }
         }
@@ -216,6 +217,13 @@ fn changes(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<
     };
     let heard = asked.prompt.clone().map(|text| AgentChange::Heard { names: vec![name.clone()], text });
     Ok([first].into_iter().chain(below).chain(heard).collect())
+}
+
+/// Refuses copies with more bytes than the turn has room for.
+fn check_bytes(turn: &Turn, asked: &Arguments) -> Result<(), ToolError> {
+    let agents = &turn.record.borrow().agents;
+    let originals = asked.agents.iter().flat_map(|name| agents.below(name)).chain(asked.from.clone());
+    agents.copied.check(originals.map(|name| agents.copy_bytes(&name)).sum())
 }
 
 /// The rounds that a new agent gets from another one.

@@ -3,7 +3,7 @@
 
 use super::{Builtin, Choice, Kind, RESTORE, TASK, TERMINATE, agent_in, count};
 use crate::turn::hooking::{Asked, Judge, Rule, Said};
-use wire::protocol::{HookDecision, HookPoint};
+use wire::protocol::{Hook, HookDecision, HookPoint};
 
 /// At most `most` agents at a time.
 pub(super) const HOOK: Builtin = Builtin {
@@ -17,6 +17,11 @@ pub(super) const HOOK: Builtin = Builtin {
 struct SingleMinded;
 
 impl Rule for SingleMinded {
+    /// A hook that an earlier release defined without a `match` has the call of then.
+    fn watches_also(&self, hook: &Hook, call: &str) -> bool {
+        call == RESTORE && hook.calls == [TASK]
+    }
+
     fn judge(&self, asked: &Asked<'_>) -> Result<Said, String> {
         // A turn that former code began has this hook watch `terminate` as well.
         let Some((call, spec)) = asked.call.filter(|(call, _)| [TASK, RESTORE].contains(&call.name.as_str()))

@@ -17,6 +17,9 @@ pub const MAX_NAME_BYTES: usize = 32;
 pub const MAX_INSTRUCTIONS_BYTES: usize = 20_000;
 /// The most bytes of rounds, as JSON, that an agent remembers. The newest round stays even if it alone is longer.
 pub const MAX_TRANSCRIPT_BYTES: usize = 500_000;
+/// The most bytes of rounds, as JSON, that the agents bring which a turn copies and restores, with the dumps that it writes:
+/// the journal has all of them, and one that a run takes up is in memory.
+pub const MAX_COPIED_BYTES: usize = 8_000_000;
 /// The most bytes of texts that an agent has heard since it last answered. They are one message to its model.
 pub const MAX_HEARD_BYTES: usize = 100_000;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::copied::Copied;
 use crate::journal::{
     Agent, AgentChange, AgentLife, AgentRow, AgentSetting, MAIN, MAX_HEARD_BYTES, MAX_TRANSCRIPT_BYTES,
     People, Round,
@@ -25,6 +26,7 @@ pub(crate) struct Agents {
     ended: Vec<Agent>,
     /// How many rounds this turn brought.
     rounds: usize,
+    pub(crate) copied: Copied,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +65,10 @@ impl Kept {
     }
 }
 
+fn bytes_of<'a>(rounds: impl IntoIterator<Item = &'a Kept>) -> usize {
+    rounds.into_iter().fold(0, |bytes, round| bytes.saturating_add(round.bytes))
+}
+
 impl Known {
     fn new(agent: Agent, is_kept: bool) -> Known {
         Known {
@@ -98,7 +104,7 @@ impl Agents {
     pub(crate) fn new(setting: Option<&AgentSetting>) -> Agents {
         let kept = setting.map(|setting| setting.kept.as_slice()).unwrap_or_default();
         let known = kept.iter().map(|agent| (agent.name.clone(), Known::new(agent.clone(), true)));
-        Agents { known: known.collect(), ended: Vec::new(), rounds: 0 }
+        Agents { known: known.collect(), ended: Vec::new(), rounds: 0, copied: Copied::default() }
     }
 
     /// The agent of this name, `main` included.
@@ -161,6 +167,11 @@ impl Agents {
     pub(crate) fn copy(&self, name: &str) -> Vec<Round> {
         let known = self.known.get(name);
         known.map(|known| known.rounds().0.into_iter().map(Kept::round).collect()).unwrap_or_default()
+    }
+
+    /// The bytes of the rounds that a copy of an agent gets.
+    pub(crate) fn copy_bytes(&self, name: &str) -> usize {
+        self.known.get(name).map_or(0, |known| bytes_of(known.rounds().0))
     }
 
     /// The agents as they stand now, `main` included where it has a row.
@@ -243,6 +254,7 @@ impl Agents {
     fn made(&mut self, agent: &Agent, rounds: &[Round]) {
         let mut known = Known::new(agent.clone(), false);
         known.own = rounds.iter().map(|round| self.numbered(round)).collect();
+        self.copied.add(bytes_of(&known.own));
         known.is_changed = true;
         let maker = agent.parent.as_deref().unwrap_or(MAIN).to_owned();
         self.met(&maker, People { speakers: vec![agent.name.clone()], listeners: Vec::new() });

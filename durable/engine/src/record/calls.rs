@@ -24,6 +24,9 @@ impl Record {
             // They are a message that no provider has counted.
             self.costs.last_request = None;
         }
+        if work(at) == Work::Read {
+            self.agents.copied.add(calls.iter().map(|call| call.arguments.len()).sum());
+        }
         self.called(at, calls, place);
     }
 

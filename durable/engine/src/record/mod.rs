@@ -4,6 +4,7 @@
 pub(crate) mod agents;
 mod calls;
 pub(crate) mod canned;
+mod copied;
 pub(crate) mod frozen;
 pub(crate) mod hooks;
 pub(crate) mod keys;

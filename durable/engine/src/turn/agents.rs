@@ -82,7 +82,8 @@ impl Turn {
     }
 }
 
-/// The changes in parts that make one agent at most: an entry is a row, and the platform takes 2 MB in a row.
+/// The changes in parts that make one agent at most: a reader of
+/// the journal has one entry at a time in memory, and each agent may bring 500,000 bytes.
 fn one_made_each(changes: Vec<AgentChange>) -> Vec<Vec<AgentChange>> {
     let mut parts: Vec<Vec<AgentChange>> = Vec::new();
     for change in changes {

@@ -9,11 +9,12 @@
 
 use std::cell::RefCell;
 use std::future::poll_fn;
+use std::io;
 use std::mem;
 use std::task::{Poll, Waker};
 
 use super::{Halt, Turn};
-use crate::journal::{Commit, Fact, ModelOutcome};
+use crate::journal::{AgentChange, Commit, Fact, ModelOutcome};
 use crate::ports::LogError;
 
 /// The most bytes of texts and results that wait for a write. Mostly the outcome of a model call and short results do.
@@ -113,10 +114,36 @@ fn bytes(commit: &Commit) -> usize {
             reply.text.len() + reply.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
         }
         Fact::ModelEnded { outcome: ModelOutcome::Failed { said, .. }, .. } => said.len(),
-        Fact::ToolEnded(end) => end.content.len(),
+        Fact::ToolEnded(end) => end.content.len() + agent_bytes(&end.agents),
+        Fact::Agents(changes) => agent_bytes(changes),
+        Fact::Called { calls, .. } => calls.iter().map(|call| call.arguments.len()).sum(),
         _ => 0,
     });
     texts.chain(results).sum()
+}
+
+/// The bytes of changes of agents as JSON.
+fn agent_bytes(changes: &[AgentChange]) -> usize {
+    if changes.is_empty() {
+        return 0;
+    }
+    let mut counted = Counted(0);
+    // It takes every byte, so no write fails.
+    serde_json::to_writer(&mut counted, changes).map_or(usize::MAX, |()| counted.0)
+}
+
+/// Counts the bytes of a text, and keeps none.
+struct Counted(usize);
+
+impl io::Write for Counted {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        self.0 += text.len();
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Turn {
@@ -142,10 +169,16 @@ mod tests {
 
     use super::*;
     use crate::journal::{Entry, ToolEnd};
+    use wire::model::{Message, ToolCall};
+    use wire::protocol::Place;
+
+    fn of(fact: Fact) -> Commit {
+        let entry = Entry { at: String::new(), elapsed_ms: 0, fact };
+        Commit { entries: vec![entry], ..Commit::default() }
+    }
 
     fn commit(count: u32) -> Commit {
-        let entry = Entry { at: String::new(), elapsed_ms: 0, fact: Fact::Parked { count } };
-        Commit { entries: vec![entry], ..Commit::default() }
+        of(Fact::Parked { count })
     }
 
     #[test]
@@ -184,6 +217,30 @@ mod tests {
         assert!(gathered.is_full());
         gathered.flush(|_| Ok(())).unwrap();
         assert!(!gathered.is_full());
+    }
+
+    // Issue 45, 14: agents with long memories, and dumps, do not wait either.
+    #[test]
+    fn long_memories_do_not_wait() {
+        let round = |bytes: usize| vec![Message::User { content: "x".repeat(bytes).as_str().into() }];
+        let made = |bytes: usize| {
+            vec![AgentChange::Made { agent: Box::default(), rounds: vec![round(bytes)], life: None }]
+        };
+        let end = |agents: Vec<AgentChange>| Fact::ToolEnded(ToolEnd { agents, ..ToolEnd::default() });
+        let arguments = |bytes: usize| {
+            let call = ToolCall { call_id: String::new(), name: String::new(), arguments: "x".repeat(bytes) };
+            Fact::Called { place: Place::default(), calls: vec![call] }
+        };
+        let facts: [&dyn Fn(usize) -> Fact; 3] =
+            [&|bytes| Fact::Agents(made(bytes)), &|bytes| end(made(bytes)), &arguments];
+        for (number, fact) in facts.iter().enumerate() {
+            let empty = bytes(&of(fact(0)));
+            for (bytes, is_full) in [(MOST_BYTES - empty, false), (MOST_BYTES - empty + 1, true)] {
+                let gathered = Gathered::default();
+                gathered.add(of(fact(bytes)));
+                assert_eq!(gathered.is_full(), is_full, "fact {number}");
+            }
+        }
     }
 
     // The record is ahead of the disk after a write that failed: a later write would leave a hole in the journal.

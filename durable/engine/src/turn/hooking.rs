@@ -88,6 +88,11 @@ pub(crate) trait Rule {
         hook.on == point
     }
 
+    /// Whether it watches calls of this name beside those that its definition matches.
+    fn watches_also(&self, _hook: &Hook, _call: &str) -> bool {
+        false
+    }
+
     /// Whether it compares the files that its level knows with those that are there.
     fn compares_files(&self) -> bool {
         false
@@ -122,9 +127,7 @@ pub(super) async fn comment(turn: &Turn, level: &mut Level) -> Result<bool, Halt
     if !has_begun && !is_blank {
         let rounds = level.rounds_before();
         let concerns = |hook: &Hook, point: HookPoint| match point {
-            HookPoint::Result => {
-                rounds.iter().any(|(_, calls)| calls.iter().any(|name| is_watched(hook, name)))
-            }
+            HookPoint::Result => rounds.iter().any(|(_, calls)| calls.iter().any(|name| hook.matches(name))),
             HookPoint::Input | HookPoint::Action | HookPoint::Answer => true,
         };
         let is_due =
@@ -159,15 +162,6 @@ fn comments(turn: &Turn, level: &Level, at: &str) -> Vec<String> {
         comments.extend(said.map(|said| format!("[hook {}] {}", said.hook, said.text)));
     }
     comments
-}
-
-/// Whether a hook watches calls of this name.
-pub(super) fn is_watched(hook: &Hook, name: &str) -> bool {
-    let is_meant = |pattern: &String| match pattern.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => name == pattern,
-    };
-    hook.calls.is_empty() || hook.calls.iter().any(is_meant)
 }
 
 /// The subject of a question to hooks: a step, or a call that is about to be made.

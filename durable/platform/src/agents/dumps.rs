@@ -6,6 +6,7 @@ use std::rc::Rc;
 use worker::Response;
 
 use super::{agent_messages, unknown};
+use crate::next_prompt::plain_prompt;
 use crate::respond::json_response;
 use crate::start::new_id;
 use crate::storage::StoreError;
@@ -14,7 +15,7 @@ use crate::storage::history;
 use crate::thread::Thread;
 use engine::agents::dump::{self, Restored};
 use engine::journal::{Agent, AgentRow, MAIN, MAX_INSTRUCTIONS_BYTES, MAX_TRANSCRIPT_BYTES, Round};
-use wire::protocol::{ApiError, DumpBuilder, MAX_DUMP_BYTES, MAX_ROUND_BYTES, MainAgent, Owner, SentDump};
+use wire::protocol::{ApiError, DumpBuilder, MAX_DUMP_BYTES, MAX_ROUND_BYTES, Owner, SentDump};
 
 impl Thread {
     /// An agent with all that it remembers, and the agents below it.
@@ -24,7 +25,7 @@ impl Thread {
         let all = self.store.agents(&path)?;
         let found = all.iter().find(|agent| agent.name == name).cloned();
         let root = match name {
-            MAIN => self.main_as_agent(found)?,
+            MAIN => self.main_as_agent(owner, found)?,
             _ => found.ok_or_else(|| unknown(name))?,
         };
         let tree = dump::tree(root, all);
@@ -66,12 +67,12 @@ impl Thread {
         Ok((wire::json::from_str(&text)?, text.len()))
     }
 
-    /// `main` as an agent: its instructions are its prompt as the list of agents shows it, and its rounds are the turns of
-    /// the conversation. `kept`: its row, which a thread without agents lacks.
-    fn main_as_agent(&self, kept: Option<Agent>) -> Result<Agent, ApiError> {
+    /// `main` as an agent: its instructions are its prompt without anything that belongs to a turn or to this thread, and its
+    /// rounds are the turns of the conversation. `kept`: its row, which a thread without agents lacks.
+    fn main_as_agent(&self, owner: &Owner, kept: Option<Agent>) -> Result<Agent, ApiError> {
         let main =
             kept.unwrap_or_else(|| Agent { id: MAIN.to_owned(), name: MAIN.to_owned(), ..Agent::default() });
-        let MainAgent { mut instructions, .. } = self.main_agent(main.interlocutors.clone())?;
+        let mut instructions = plain_prompt(self, owner)?;
         instructions.truncate(instructions.floor_char_boundary(MAX_INSTRUCTIONS_BYTES));
         Ok(Agent { instructions, ..main })
     }

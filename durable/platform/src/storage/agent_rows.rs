@@ -123,7 +123,7 @@ pub struct RoundPlace {
 }
 
 /// The newest rounds of the agents of the list `?2` on the path of `?1`, and the turns of the conversation where the list
-/// has `main`: one more than a dump has, newest first. The message of
+/// has `main`: of each one more than a dump has, so that a long one leaves the others theirs. Newest first. The message of
 /// `main` ends its turn.
 pub fn newest_places(has_agents: bool) -> String {
     let path = path_of("path", "?1");
@@ -137,8 +137,11 @@ pub fn newest_places(has_agents: bool) -> String {
         "WITH {path}, rounds (seq_first, of_main, row, id) AS (
             SELECT seq_first, 1, row, '{MAIN}' FROM messages JOIN turns USING (turn_id)
             WHERE history IS NOT NULL AND '{MAIN}' IN (SELECT value FROM json_each(?2)) AND {ON_PATH}
-            {of_agents})
-        SELECT of_main, row, id FROM rounds ORDER BY seq_first DESC, of_main DESC, row DESC LIMIT {limit}"
+            {of_agents}),
+        numbered AS (
+            SELECT *, row_number() OVER (PARTITION BY of_main, id ORDER BY seq_first DESC, row DESC) AS age FROM rounds)
+        SELECT of_main, row, id FROM numbered WHERE age <= {limit}
+        ORDER BY seq_first DESC, of_main DESC, row DESC"
     )
 }
 

@@ -148,6 +148,12 @@ fn a_dump_has_the_rounds_of_its_agents_in_their_order() {
     let texts = serde_json::to_string(&vec!["x"; MAX_ROUNDS + 10]).unwrap();
     thread.execute(PUT_AGENT_ROUNDS, params!["many", "turn-1", texts]).unwrap();
     assert_eq!(places(&thread, 4, &["many"], true).len(), MAX_ROUNDS + 1);
+    // A long agent does not use up the places of the others.
+    let texts = serde_json::to_string(&vec!["x"; MAX_ROUNDS + 10]).unwrap();
+    thread.execute(PUT_AGENT_ROUNDS, params!["newest", "turn-4", texts]).unwrap();
+    let beside = places(&thread, 4, &["newest", "main", "a"], true);
+    let (long, others): (Vec<_>, Vec<_>) = beside.into_iter().partition(|(_, id, _)| id == "newest");
+    assert_eq!((long.len(), others), (MAX_ROUNDS + 1, vec![main(4), of("a", 2), main(1), of("a", 1)]));
     thread.execute_batch("DROP TABLE agent_rounds").unwrap();
     assert_eq!(places(&thread, 4, &["main"], false), [main(4), main(1)]);
 }

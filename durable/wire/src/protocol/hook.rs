@@ -45,6 +45,15 @@ pub struct Hook {
 }
 
 impl Hook {
+    /// Whether its `match` has calls of this name; an empty one has all.
+    pub fn matches(&self, call: &str) -> bool {
+        let is_meant = |pattern: &String| match pattern.strip_suffix('*') {
+            Some(beginning) => call.starts_with(beginning),
+            None => call == pattern,
+        };
+        self.calls.is_empty() || self.calls.iter().any(is_meant)
+    }
+
     /// A digest of the definition, which tells one hook of a name from the next one.
     pub fn digest(&self) -> String {
         let json = serde_json::to_vec(&Hook { has_quit: false, ..self.clone() }).unwrap_or_default();

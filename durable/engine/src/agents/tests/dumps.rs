@@ -13,7 +13,7 @@ use crate::turn::tests::faults::killed_at_every_commit;
 const PATH: &str = "agents/head.json";
 
 /// A turn with agents and tools that read and write files.
-fn with_files(script: Script, texts: &[(&str, &str)]) -> Case {
+pub(super) fn with_files(script: Script, texts: &[(&str, &str)]) -> Case {
     let mut case = with_texts(script, texts);
     Rc::get_mut(&mut case.tools).unwrap().add_writer();
     case
@@ -303,6 +303,27 @@ fn rules_hold_for_the_files_of_dumps() {
     assert_eq!(offered(r#"{"put_down": "off"}"#), (false, true, true, restored));
     let (dumps, restores, failed, result) = offered(r#"{"look_at": "off"}"#);
     assert_eq!((dumps, restores, failed, result.starts_with("error")), (true, false, false, true));
+    // A turn that may make no agents restores none.
+    let (dumps, restores, _, result) = offered(r#"{"task": "off"}"#);
+    assert_eq!((dumps, restores, result.starts_with("error")), (true, false, true));
+}
+
+// Issue 45, 14: where making an agent asks, restoring one asks as well, until a person has approved that.
+#[test]
+fn a_restore_asks_where_a_task_asks() {
+    let asks = |rules: &str, approved: &[&str]| {
+        let mut case = with_files(script(&[]), &[]);
+        let rules: ToolRules = serde_json::from_str(rules).unwrap();
+        let approved = approved.iter().map(|name| (*name).to_owned()).collect();
+        case.offered_by = case.offered_by.narrowed(rules, approved);
+        case.spec().tools.into_iter().find(|tool| tool.name == "restore_agent").map(|tool| tool.ask)
+    };
+    assert_eq!(asks("{}", &[]), Some(false));
+    assert_eq!(asks(r#"{"task": "ask"}"#, &[]), Some(true));
+    assert_eq!(asks(r#"{"task": "ask"}"#, &["task"]), Some(false));
+    assert_eq!(asks(r#"{"task": "ask"}"#, &["restore_agent"]), Some(false));
+    assert_eq!(asks(r#"{"restore_agent": "ask"}"#, &["task"]), Some(true));
+    assert_eq!(asks(r#"{"task": "off"}"#, &[]), None);
 }
 
 // A-095 A-098: a file has at most so many bytes. The oldest rounds of all agents go first.

@@ -1,3 +1,4 @@
+mod bytes;
 pub(crate) mod code;
 mod copies;
 mod deaths;

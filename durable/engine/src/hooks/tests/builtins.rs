@@ -79,6 +79,32 @@ fn spawn_limit_bounds_subtasks_and_agents() {
     assert_eq!(blocked(&played("spawn_limit", json!({}), calls)), ["4.0h0"]);
 }
 
+// A-066 A-065: a restored dump counts like an agent that is made, also for a hook of before `restore_agent`.
+#[test]
+fn limits_of_agents_watch_restored_dumps() {
+    let restore = || ("restore_agent", json!({"path": "a.json"}));
+    let played = |name: &str, calls: Option<Value>, rounds: Calls| {
+        let mut case = played_case(name, json!({"most": 1}), rounds);
+        Rc::get_mut(&mut case.tools).unwrap().add_readers();
+        let mut hook = builtin(name, json!({"most": 1}));
+        if let Some(calls) = calls {
+            hook[0]["match"] = calls;
+        }
+        case.setting.hooks = hooked(hook, script(&[])).setting.hooks;
+        blocked(&case.run())
+    };
+    let rounds = || vec![vec![task("a")], vec![restore()]];
+    for calls in [None, Some(json!(["run_subtask", "task"]))] {
+        assert_eq!(played("spawn_limit", calls, rounds()), ["1.0h0"]);
+    }
+    for calls in [None, Some(json!(["task"]))] {
+        assert_eq!(played("single_minded", calls, rounds()), ["1.0h0"]);
+    }
+    // A person's own choice of calls stands.
+    assert!(played("spawn_limit", Some(json!(["task"])), rounds()).is_empty());
+    assert!(played("discuss_limit", Some(json!(["run_subtask", "task"])), rounds()).is_empty());
+}
+
 //
 #[test]
 fn discuss_limit_bounds_the_rounds_of_a_discussion() {

@@ -5,13 +5,18 @@ use std::rc::Rc;
 
 use futures::future::try_join_all;
 
-use super::super::Halt;
-use super::super::hooking::{About, ask, is_watched};
+use super::super::hooking::{About, Judge, ask};
+use super::super::{Halt, Turn};
 use super::Round;
 use crate::record::keys::call_key;
 use crate::toolbelt::ToolSpec;
 use wire::model::ToolCall;
 use wire::protocol::{Awaited, Hook, HookPoint};
+
+fn is_watched(turn: &Turn, hook: &Hook, call: &str) -> bool {
+    let also = || matches!((turn.parts.judge)(hook), Judge::Rule(rule) if rule.watches_also(hook, call));
+    hook.matches(call) || also()
+}
 
 impl Round<'_> {
     /// Asks the hooks about calls that are about to be admitted: those with a rule about each call in the model's order,
@@ -25,7 +30,8 @@ impl Round<'_> {
         for (index, call) in indexes.iter().filter_map(|index| Some((*index, self.calls.get(*index)?))) {
             let key = call_key(&self.step_key, index);
             let Some(spec) = self.judged(call, &key) else { continue };
-            let watches = |hook: &Rc<Hook>| hook.on == HookPoint::Action && is_watched(hook, &call.name);
+            let watches =
+                |hook: &Rc<Hook>| hook.on == HookPoint::Action && is_watched(turn, hook, &call.name);
             let (rules, models): (Vec<_>, Vec<_>) = (0..level.hooks().len())
                 .filter(|index| level.hooks().get(*index).is_some_and(watches))
                 .partition(|index| level.hooks().get(*index).is_some_and(|hook| turn.decides_at_once(hook)));
