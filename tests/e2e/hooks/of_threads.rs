@@ -56,7 +56,8 @@ async fn hooks_are_put_listed_and_deleted() {
         list["hooks"].as_array().into_iter().flatten().cloned().map(without_time).collect();
     list["hooks"] = json!(hooks);
     let few = json!({
-        "name": "few", "on": "action", "match": ["run_subtask", "task"], "builtin": "spawn_limit", "options": { "most": 2 },
+        "name": "few", "on": "action", "match": ["run_subtask", "task", "restore_agent"], "builtin": "spawn_limit",
+        "options": { "most": 2 },
         "of": "all",
     });
     assert_eq!(list["hooks"], json!([expected, few]));
