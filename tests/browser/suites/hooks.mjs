@@ -41,7 +41,7 @@ export async function hooks(browser) {
     await head("reader").filter({ hasText: "Hook reader" }).waitFor();
     await openAll(page);
     const said = byId(page, "hook-verdict");
-    assertEqual(await said.allInnerTexts(), ["blocked the call", "commented"], "the verdicts");
+    assertEqual(await said.allInnerTexts(), ["blocked it", "commented"], "the verdicts");
     for (const words of ["no sums here", "The list is empty.", "blocked by hook sums: no sums here"]) {
       await byId(page, "tool-card").filter({ hasText: words }).first().waitFor();
     }
@@ -58,7 +58,7 @@ export async function hooks(browser) {
     await openAll(page);
     const told = (all) => all.map(({ name, depth, status, parent }) => ({ name, depth, status, parent }));
     assertEqual(told(await cards(page)), told(live), "the cards");
-    assertEqual(await byId(page, "hook-verdict").allInnerTexts(), ["blocked the call", "commented"], "the verdicts");
+    assertEqual(await byId(page, "hook-verdict").allInnerTexts(), ["blocked it", "commented"], "the verdicts");
   });
 
   await check("an exported chat has its hooks", async () => {

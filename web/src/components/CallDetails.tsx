@@ -88,7 +88,7 @@ export function HookVerdict({ call }: { call: ToolEntry }) {
     <>
       {hook?.decision && (
         <p className="tool-none" data-testid="hook-verdict">
-          {hook.failed ? (hook.decision === "block" ? failed.block(hook.point) : failed.allow) : turnWords.card.hookSaid(hook.decision, hook.point)}
+          {hook.failed ? (hook.decision === "block" ? failed.block : failed.allow) : turnWords.card.hookSaid[hook.decision]}
         </p>
       )}
       {call.result && <WrittenResult text={call.result} />}

@@ -59,7 +59,7 @@ export const ToolCallCard = memo(function ToolCallCard({ call, outline }: Props)
         <span className="tool-name" dir="auto" data-code={card ? undefined : call.title === null}>
           {card?.title ?? call.title ?? (call.hook ? turnWords.card.hook(call.name) : call.name)}
         </span>
-        <Gist words={card ? card.gist(open) : call.hook?.decision ? turnWords.card.hookSaid(call.hook.decision, call.hook.point) : argsGist(call)} result={open || card ? "" : resultGist(call)} />
+        <Gist words={card ? card.gist(open) : call.hook?.decision ? turnWords.card.hookSaid[call.hook.decision] : argsGist(call)} result={open || card ? "" : resultGist(call)} />
         <span className="tool-meta">
           {card ? card.meta : subtask && <Inside entries={inside} named={isSubtask(call)} />}
           {call.usage && call.usage.input_tokens + call.usage.output_tokens > 0 && (

@@ -100,6 +100,6 @@ describe("an earlier message that is edited", () => {
     await vi.runAllTimersAsync();
     await sending;
     expect(turns()).toEqual(["1", "2", "3"]);
-    expect(conversation.store.get().problem?.words).toContain("as many versions as possible");
+    expect(conversation.store.get().problem?.words).toContain("too many versions");
   });
 });

@@ -1,7 +1,7 @@
 // The words of an answer's calls: approvals, limits, cards, timeline. They come with the code that draws answers.
 
 import { count } from "../count";
-import type { HookDecision, HookPoint } from "../wire";
+import type { HookDecision } from "../wire";
 
 const approval = {
   ask: (tool: string) => `Allow ${tool} to run?`,
@@ -57,8 +57,6 @@ const limit = {
   },
 };
 
-const HOOK_SAID: Record<HookDecision, string> = { allow: "no objection", block: "blocked the call", comment: "commented", quit: "no objection, and done" };
-
 const card = {
   status: { running: "running", done: "done", error: "failed", denied: "denied", waiting: "waiting for you" },
   arguments: "Arguments",
@@ -75,8 +73,7 @@ const card = {
     standing: "You had allowed this tool in this chat before.",
   },
   hook: (name: string) => `Hook ${name}`,
-  hookSaid: (decision: HookDecision, point: HookPoint) =>
-    decision === "block" && point === "answer" ? "blocked the answer" : HOOK_SAID[decision],
+  hookSaid: { allow: "no objection", block: "blocked it", comment: "commented", quit: "no objection, and done" } satisfies Record<HookDecision, string>,
   resultCut: "The result is longer. This is its beginning.",
   emptyResult: "empty",
   unfinished: "It did not finish.",

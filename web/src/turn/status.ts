@@ -45,7 +45,7 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
   if (details === "summarising_history") {
     return { key: "thinking", label: en.status.summarising, words: en.status.summarisingWords };
   }
-  if (isJudged(view)) return { key: "thinking", label: en.status.checking, words: en.status.checkingWords };
+  if (isJudged(view)) return { key: "thinking", label: en.status.checking };
   if (details.startsWith(EXECUTING_TOOL)) {
     const tool = details.slice(EXECUTING_TOOL.length);
     const open = callsIn(view).filter((call) => call.status === "running").length;
@@ -97,27 +97,18 @@ export function noticeOf(view: TurnView): Notice | null {
   const code = failure?.code ?? finishReason ?? "error";
   const retryable = failure?.retryable ?? finishReason === "interrupted";
   const text = failure?.message ?? "";
+  const warning = (title: string, words: string): Notice => ({ code, tone: "warning", title, text: words, retryable });
   // It ends as cancelled too.
-  if (code === "superseded") {
-    return { code, tone: "quiet", title: en.notice.superseded, text: "", retryable };
-  }
+  if (code === "superseded") return { code, tone: "quiet", title: en.notice.superseded, text: "", retryable };
   if (finishReason === "cancelled" || code === "cancelled") {
     return { code, tone: "quiet", title: en.notice.stopped, text: en.notice.stoppedText, retryable };
   }
-  if (finishReason === "budget" || code === "budget_exceeded") {
-    return { code, tone: "warning", title: budgetTitle(view), text: leftText(view), retryable };
-  }
-  if (finishReason === "length") {
-    return { code, tone: "warning", title: en.notice.length, text: text || en.notice.lengthText, retryable };
-  }
-  if (finishReason === "content_filter") {
-    return { code, tone: "warning", title: en.notice.filter, text: text || en.notice.filterText, retryable };
-  }
-  if (code === "blocked") {
-    return { code, tone: "warning", title: en.notice.blocked, text: text || en.notice.filterText, retryable };
-  }
+  if (finishReason === "budget" || code === "budget_exceeded") return warning(budgetTitle(view), leftText(view));
+  if (finishReason === "length") return warning(en.notice.length, text || en.notice.lengthText);
+  if (finishReason === "content_filter") return warning(en.notice.filter, text || en.notice.filterText);
+  if (code === "blocked") return warning(en.notice.blocked, text);
   if (finishReason === "interrupted" || code === "interrupted") {
-    return { code, tone: "warning", title: en.notice.interrupted, text: text || en.notice.interruptedText, retryable };
+    return warning(en.notice.interrupted, text || en.notice.interruptedText);
   }
   return {
     code,

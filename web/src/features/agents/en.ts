@@ -8,7 +8,7 @@ export const words = {
   on: "Agents are on in this chat",
   off: "Turn agents off",
   example: { label: "Have agents discuss", prompt: "Have two critics discuss apples" },
-  running: { task: "An agent works", discuss: "Agents discuss", agent_reply: "An agent speaks", websearch: "Searching the web", list_agents: "Looking up agents", dump_agent: "Saving an agent", restore_agent: "Restoring an agent", digest_page: "Reading pages" },
+  running: { task: "An agent works", discuss: "Agents discuss", agent_reply: "An agent speaks", websearch: "Searching the web", digest_page: "Reading pages" },
   talkingTo: (name: string) => `You talk to ${name}. The main agent does not hear it.`,
   toMain: "Back to the main agent",
   answeredBy: (name: string) => `${name} answers`,
