@@ -203,12 +203,12 @@ async function discussing(browser, options, how) {
   await clean(page, `the list of agents, ${how}`);
   await shot(page, `agents-panel-${how.replace(", ", "-")}`);
   await check(`the instructions of the main agent, ${how}`, async () => {
-    await byId(page, "main-prompt").getByRole("button").click();
+    await byId(page, "main-prompt").getByRole("button", { name: "Instructions" }).click();
     await byId(page, "main-prompt").getByText("You are Espalier").waitFor();
     await fits("the instructions of the main agent");
   });
   await clean(page, `the instructions of the main agent, ${how}`);
-  await byId(page, "main-prompt").getByRole("button").click();
+  await byId(page, "main-prompt").getByRole("button", { name: "Instructions" }).click();
   const dump = { name: "gourmet", instructions: "You are a copy." };
   await byId(page, "agent-restore-input").setInputFiles({ name: "a.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(dump)) });
   await byId(page, "agent-name").waitFor();

@@ -38,7 +38,7 @@ export async function errors(browser) {
   await check("a refusal that would come again offers no such button", async () => {
     await page.route("**/api/chat", problem(403, "too_many_threads"));
     await send(page, "And now?");
-    await banner.filter({ hasText: "maximum number of chats" }).waitFor();
+    await banner.filter({ hasText: "too many chats" }).waitFor();
     assertEqual(await retry.count(), 0, "buttons");
     await page.unrouteAll();
   });
