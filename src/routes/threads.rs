@@ -1,5 +1,6 @@
 //! Threads: the list comes from the index in D1, everything else from the thread's own object.
 
+use engine::agents::dump::rename;
 use platform::storage::index::{self, ThreadQuery};
 use uuid::Uuid;
 use wire::pace::Pace;
@@ -30,7 +31,7 @@ pub async fn restore_agent(call: &Call, owner: Owner, id: &str, body: &[u8]) -> 
     let SentDump { mut dump, rounds } = SentDump::parse(body, &pace).await?;
     pace.before(body.len()).await?;
     if let Some(name) = query::restored_as(call.query())? {
-        dump.name = name;
+        rename(&mut dump, name)?;
     }
     let mut rounds = rounds.into_iter();
     let (own, below) = (rounds.next().unwrap_or_default(), rounds.collect());

@@ -3,6 +3,7 @@
 //! A-012 A-013 A-014 A-015 A-016 A-017 A-018 A-068 A-070 A-071 A-073 A-081 A-082 A-083 CF-25 CF-27 W-097
 
 mod answers;
+mod lives;
 mod of_threads;
 
 use espalier_test_support::case::first;

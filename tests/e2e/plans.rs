@@ -306,7 +306,7 @@ async fn a_draft_is_reachable_without_a_context() {
     let made = tree::ends(&events, "list_projects");
     assert!(made.len() == 1 && made[0].data["is_error"] != true, "{made:?}");
 
-    // Nothing waits any more, and the turn is as any.
+    // The draft has run, so a later turn has neither the plan nor the call.
     case.script("after", [text("Fine.")]).await;
     case.chat_with(&bare(&case, &thread, "Thanks", "after")).await;
     let (tools, has_plan) = offered(&case, "after").await;

@@ -36,7 +36,7 @@ async fn turn(case: &Case, client: &Client, thread: &str) -> Vec<Event> {
 }
 
 /// The texts of the answer that a client saw.
-fn shown(events: &[Event]) -> String {
+fn answer_text(events: &[Event]) -> String {
     let is_root = |event: &&Event| event.kind == "chunk" && event.data["depth"] == 0;
     events.iter().filter(is_root).map(|event| event.text("content")).collect()
 }
@@ -47,14 +47,14 @@ fn is_rude(text: &str) -> bool {
 }
 
 /// All that the routes of a thread tell of a turn, as one text.
-async fn told(client: &Client, thread: &str, turn: &str) -> String {
-    let mut told = String::new();
+async fn stored_text(client: &Client, thread: &str, turn: &str) -> String {
+    let mut text = String::new();
     let own = |path: &str| format!("/api/threads/{thread}/{path}");
     let record = own(&format!("turns/{turn}/record"));
     for path in [own("messages"), own("agents"), own("records"), record, "/api/me/export".to_owned()] {
-        told.push_str(&client.get(&path).await.text().await);
+        text.push_str(&client.get(&path).await.text().await);
     }
-    told
+    text
 }
 
 #[tokio::test]
@@ -69,7 +69,7 @@ async fn a_blocked_answer_is_written_again_and_only_that_is_shown() {
         verdicts(&events),
         [("kind", "answer", "block", "that is unkind"), ("kind", "answer", "allow", "")]
     );
-    assert!(shown(&events).starts_with("Dear friend. It is 42."), "{}", shown(&events));
+    assert!(answer_text(&events).starts_with("Dear friend. It is 42."), "{}", answer_text(&events));
     assert!(events.iter().all(|event| !is_rude(&event.data.to_string())), "{events:#?}");
     assert_eq!(first(&events, "done").text("finish_reason"), "stop");
 
@@ -81,10 +81,10 @@ async fn a_blocked_answer_is_written_again_and_only_that_is_shown() {
     let asked = case.requests("rude").await.requests[0].body.to_string();
     assert!(asked.contains("Be kind.") && asked.contains("You fool. It is 42."), "{asked}");
 
-    // Nothing that the thread tells afterwards has the draft, and the next turn's model does not see it.
+    // No route of the thread shows the draft afterwards, and the next turn's model does not see it.
     let turn_id = first(&events, "session").text("turn_id").to_owned();
-    let told = told(&client, &thread, &turn_id).await;
-    assert!(told.contains("Dear friend.") && !is_rude(&told), "{told}");
+    let stored = stored_text(&client, &thread, &turn_id).await;
+    assert!(stored.contains("Dear friend.") && !is_rude(&stored), "{stored}");
     let record = client.get(&format!("/api/threads/{thread}/turns/{turn_id}/record")).await;
     assert_problem(record, 404, "record_not_kept", None).await;
     case.script("next", [draft(&case, "Still 42.", "fine")]).await;
@@ -106,12 +106,12 @@ async fn an_answer_that_never_passes_ends_the_turn() {
     assert!(error.text("message").contains("that is unkind"), "{}", error.text("message"));
     assert_eq!(first(&events, "done").text("finish_reason"), "error");
     assert_eq!(verdicts(&events).len(), 3, "two rewritings");
-    assert_eq!(shown(&events), "");
+    assert_eq!(answer_text(&events), "");
     let messages = client.messages(&thread).await;
     let last = messages.last().expect("a message");
     assert_eq!((&last["content"], &last["stop"]["code"]), (&json!(""), &json!("blocked")));
-    let told = told(&client, &thread, first(&events, "session").text("turn_id")).await;
-    assert!(!is_rude(&told), "{told}");
+    let stored = stored_text(&client, &thread, first(&events, "session").text("turn_id")).await;
+    assert!(!is_rude(&stored), "{stored}");
 }
 
 // A model that says something else twice, one that fails, and a decision that there is not: each of them blocks.
@@ -129,7 +129,7 @@ async fn a_hook_that_fails_blocks() {
         assert_eq!(first(&events, "error").text("code"), "blocked");
         let why = first(&events, "error").text("message");
         assert!(why.contains("it gave no verdict"), "{why}");
-        assert_eq!(shown(&events), "");
+        assert_eq!(answer_text(&events), "");
         assert!(verdicts(&events).iter().all(|(_, _, decision, _)| *decision == "block"));
     }
 }
@@ -160,7 +160,7 @@ async fn a_reader_in_the_middle_gets_no_unjudged_text() {
     case.llm.release(&judging).await;
     for events in [first_reader.turn().await, early.turn().await, late.turn().await] {
         assert!(events.iter().all(|event| !is_rude(&event.data.to_string())), "{events:#?}");
-        assert!(shown(&events).starts_with("Dear friend."));
+        assert!(answer_text(&events).starts_with("Dear friend."));
     }
 }
 
@@ -176,8 +176,8 @@ async fn a_stop_while_the_hook_judges_leaves_nothing_of_the_draft() {
     client.cancel(&thread).await;
     let events = reader.turn().await;
     assert_eq!(first(&events, "done").text("finish_reason"), "cancelled");
-    let told = told(&client, &thread, first(&events, "session").text("turn_id")).await;
-    assert!(!is_rude(&told) && events.iter().all(|event| !is_rude(&event.data.to_string())), "{told}");
+    let stored = stored_text(&client, &thread, first(&events, "session").text("turn_id")).await;
+    assert!(!is_rude(&stored) && events.iter().all(|event| !is_rude(&event.data.to_string())), "{stored}");
     case.llm.release(&judging).await;
 }
 
@@ -195,16 +195,16 @@ async fn other_services_clients_get_the_judged_answer_alone() {
             "responses" => body["input"] = json!(content),
             _ => body["messages"] = json!([{ "role": "user", "content": content }]),
         }
-        let told = client.post(&format!("/v1/{api}"), &body).await.expect(200).await.text().await;
-        assert!(told.contains("Dear friend.") && !is_rude(&told), "{api}: {told}");
+        let stored = client.post(&format!("/v1/{api}"), &body).await.expect(200).await.text().await;
+        assert!(stored.contains("Dear friend.") && !is_rude(&stored), "{api}: {stored}");
     }
     let (case, client, thread) = judged(kind()).await;
     case.endless_script("", [draft(&case, "You fool.", "rude")]).await;
     case.endless_script("rude", [verdict("block", "unkind")]).await;
     let said = json!([{ "role": "user", "content": case.said("What is it?", "") }]);
     let body = json!({ "model": "espalier", "messages": said, "metadata": { "thread_id": thread } });
-    let told = client.post("/v1/chat/completions", &body).await.text().await;
-    assert!(told.contains("\"blocked\"") && !is_rude(&told), "{told}");
+    let stored = client.post("/v1/chat/completions", &body).await.text().await;
+    assert!(stored.contains("\"blocked\"") && !is_rude(&stored), "{stored}");
 }
 
 // A subtask has a copy, unless the hook watches the main agent alone. Its call fails, and nobody reads its words.
@@ -222,7 +222,7 @@ async fn a_subtask_whose_answer_is_blocked_fails() {
         let result = results(&events)[0];
         assert_eq!(result.contains("\"error\":\"blocked\""), fails, "{of}: {result}");
         assert_eq!(events.iter().any(|event| is_rude(&event.data.to_string())), !fails, "{of}");
-        assert!(shown(&events).starts_with("Dear friend."));
+        assert!(answer_text(&events).starts_with("Dear friend."));
     }
 }
 

@@ -9,7 +9,7 @@ use espalier_test_support::{Case, Client, Value, call, json, text};
 use super::{case, results, verdict, verdicts};
 
 /// A thread with one turn: the path of its hooks.
-async fn begun(case: &Case) -> (String, String) {
+pub async fn begun(case: &Case) -> (String, String) {
     case.script("begin", [text("Yes?")]).await;
     let events = case.chat_with(&json!({ "content": case.said("Hello", "begin") })).await;
     let thread = first(&events, "session").text("thread_id").to_owned();
@@ -76,79 +76,6 @@ async fn hooks_are_put_listed_and_deleted() {
         client.send("DELETE", &format!("{path}/twice"), "").await.expect(204).await;
         assert_eq!(names(client, &path).await, ["few"]);
     }
-}
-
-// A-012 A-079 A-082: a limit and a `quit` last over the turns of a path; a version begins with the life before it; a PUT
-// begins a new one.
-#[tokio::test]
-async fn a_hook_lives_as_long_as_its_conversation() {
-    let case = Case::new().await;
-    let (thread, path) = begun(&case).await;
-    let once = json!({ "builtin": "spawn_limit", "match": ["calculate"], "options": { "most": 1 } });
-    let plan = json!({ "builtin": "planning_mode", "options": { "until": "calculate" } });
-    case.client.put(&format!("{path}/once"), &once).await.expect(200).await;
-    case.client.put(&format!("{path}/plan"), &plan).await.expect(200).await;
-    let sum = || call("calculate", json!({ "expression": "1+1" }));
-    let turn = async |script: &str, replaces: Option<&str>| {
-        case.script(script, [sum(), text("Done.")]).await;
-        let mut body = json!({ "content": case.said("Add", script), "thread_id": thread });
-        if let Some(message) = replaces {
-            body["replaces_message_id"] = json!(message);
-        }
-        case.chat_with(&body).await
-    };
-    let quits = async || {
-        let list = case.client.read(&path).await;
-        let hooks = list["hooks"].as_array().cloned().unwrap_or_default();
-        hooks.iter().map(|hook| hook["has_quit"] == true).collect::<Vec<_>>()
-    };
-    let begun = turn("first", None).await;
-    assert_eq!(results(&begun), ["2"]);
-    assert_eq!(quits().await, [false, true], "planning has ended with the call");
-    let used_up =
-        "blocked by hook once: calculate has its limit here, 1, and it is used up: go on without it";
-    assert_eq!(results(&turn("second", None).await), [used_up]);
-    let version = turn("version", Some(first(&begun, "session").text("user_message_id"))).await;
-    assert_eq!(results(&version), ["2"], "it begins before the first call");
-    assert_eq!(results(&turn("third", None).await), [used_up]);
-    case.client.put(&format!("{path}/once"), &once).await.expect(200).await;
-    assert_eq!(results(&turn("fourth", None).await), ["2"], "a hook that is put again has a life of its own");
-    case.client.put(&format!("{path}/plan"), &plan).await.expect(200).await;
-    assert_eq!(quits().await, [false, false]);
-}
-
-// A-069 A-085: a person changes a file between two turns, and the model hears of it before its first call.
-#[tokio::test]
-async fn a_person_changes_a_file_between_turns() {
-    let case = Case::new().await;
-    let (thread, path) = begun(&case).await;
-    case.client.put(&format!("{path}/files"), &json!({ "builtin": "file_changed" })).await.expect(200).await;
-    let file = format!("/api/threads/{thread}/files/notes.md");
-    case.client.send("PUT", &file, "one").await.expect(200).await;
-    let turn = async |name: &str, steps: Vec<espalier_test_support::Step>| {
-        case.script(name, steps).await;
-        let body = json!({ "content": case.said("Go", name), "thread_id": thread });
-        case.chat_with(&body).await
-    };
-    turn("read", vec![call("read_file", json!({ "path": "notes.md" })), text("Read.")]).await;
-    let known = turn(
-        "write",
-        vec![call("write_file", json!({ "path": "notes.md", "content": "two" })), text("Written.")],
-    );
-    assert!(!results(&known.await)[0].starts_with("Error"), "the agent knows the file from the turn before");
-    let newest = case.client.get(&file).await.expect(200).await;
-    let version = newest.header("etag").to_owned();
-    case.client.with("if-match", &version).send("PUT", &file, "three").await.expect(200).await;
-    turn("told", vec![text("I see.")]).await;
-    let requests = case.requests("told").await.requests;
-    let told = requests[0].contents().pop();
-    assert_eq!(
-        told.as_deref(),
-        Some(
-            "[hook files] These files have changed since you saw them: notes.md. Read them again before you build on \
-             them."
-        )
-    );
 }
 
 #[tokio::test]

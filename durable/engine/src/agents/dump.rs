@@ -142,6 +142,17 @@ fn agent_of(
     Ok((agent, life))
 }
 
+/// Gives the first agent of a dump another name. The name that it has must be one that a dump can have: `main`, too.
+pub fn rename(dump: &mut AgentDump, name: String) -> Result<(), ApiError> {
+    match fault_of_name(&dump.name).filter(|_| dump.name != MAIN) {
+        Some(fault) => Err(ApiError::field("name", fault)),
+        None => {
+            dump.name = name;
+            Ok(())
+        }
+    }
+}
+
 /// The agents of a dump, each behind its maker. The first one is an agent of `maker`; none: of `main`. `id` gives each
 /// agent an id by its place. Refuses a dump that no thread could have given.
 pub fn restored(
@@ -257,7 +268,7 @@ mod tests {
         SentDump { dump, rounds: Vec::new() }
     }
 
-    fn heard(texts: Vec<String>) -> Result<Agent, Option<String>> {
+    fn restored_after_hearing(texts: Vec<String>) -> Result<Agent, Option<String>> {
         let restored = restored(dumped(texts), None, |place| place.to_string());
         restored.map(|mut all| all.remove(0).agent).map_err(|error| error.field.clone())
     }
@@ -267,11 +278,31 @@ mod tests {
     #[test]
     fn an_agent_that_heard_much_hears_that_it_woke() {
         let text = |bytes: usize| "x".repeat(bytes);
-        let fits = heard(vec![text(9), text(MAX_HEARD_BYTES - WOKEN.len() - 9)]).unwrap();
+        let fits = restored_after_hearing(vec![text(9), text(MAX_HEARD_BYTES - WOKEN.len() - 9)]).unwrap();
         assert_eq!((fits.heard.len(), fits.missed), (3, false));
-        let full = heard(vec![text(WOKEN.len()), text(MAX_HEARD_BYTES - WOKEN.len())]).unwrap();
+        let full =
+            restored_after_hearing(vec![text(WOKEN.len()), text(MAX_HEARD_BYTES - WOKEN.len())]).unwrap();
         assert_eq!((full.heard.len(), full.heard[1].as_str(), full.missed), (2, WOKEN, true));
-        assert_eq!(heard(vec![text(1), text(MAX_HEARD_BYTES)]), Err(Some("heard".to_owned())));
+        assert_eq!(
+            restored_after_hearing(vec![text(1), text(MAX_HEARD_BYTES)]),
+            Err(Some("heard".to_owned()))
+        );
+    }
+
+    // another name excuses no name that a dump cannot have.
+    #[test]
+    fn a_dump_is_renamed() {
+        for (name, expected) in
+            [("critic", Ok(())), (MAIN, Ok(())), ("", Err("name")), ("Critic", Err("name"))]
+        {
+            let mut dump = AgentDump { name: name.to_owned(), ..dumped(Vec::new()).dump };
+            let renamed = rename(&mut dump, "other".to_owned());
+            assert_eq!(
+                renamed.map_err(|error| error.field.clone().unwrap_or_default()),
+                expected.map_err(str::to_owned)
+            );
+            assert_eq!(dump.name, if expected.is_ok() { "other" } else { name });
+        }
     }
 
     // A-012 A-082: the life of an agent's own hooks is in its dump; a state at the limit, and just beyond it.

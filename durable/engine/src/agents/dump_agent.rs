@@ -147,7 +147,7 @@ fn fitted(
 ) -> Result<AgentDump, ApiError> {
     let mut dump = DumpBuilder::new(agents, MAX_FILED_BYTES)?;
     if is_cut {
-        dump.cut();
+        dump.mark_cut();
     }
     for (place, round) in rounds {
         if !dump.add(place, round.into_iter().map(AgentMessage::from).collect())? {

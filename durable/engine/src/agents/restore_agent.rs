@@ -121,7 +121,9 @@ async fn restored(
 ) -> Result<Vec<Restored>, ApiError> {
     let pause = || -> Pause { turn.ports.clock.sleep(0).map(Ok).boxed_local() };
     let mut sent = SentDump::parse(text.as_bytes(), &Pace::new(&pause)).await?;
-    sent.dump.name = name.unwrap_or(sent.dump.name);
+    if let Some(name) = name {
+        dump::rename(&mut sent.dump, name)?;
+    }
     let maker = Some(turn.maker(parent)).filter(|maker| *maker != MAIN);
     let restored = dump::restored(sent, maker, |place| match place {
         0 => turn.ids.tool_call(key),

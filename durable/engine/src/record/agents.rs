@@ -55,7 +55,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(round: &Round, number: Option<usize>) -> Kept {
+    fn measured(round: &Round, number: Option<usize>) -> Kept {
         let bytes = serde_json::to_vec(round).map_or(usize::MAX, |json| json.len());
         Kept { messages: round.iter().cloned().map(Rc::new).collect(), bytes, number }
     }
@@ -205,7 +205,8 @@ impl Agents {
                 }
                 AgentChange::Recalled { name, rounds, cut, life } => {
                     if let Some(known) = self.known.get_mut(name) {
-                        known.recalled = Some(rounds.iter().map(|round| Kept::of(round, None)).collect());
+                        known.recalled =
+                            Some(rounds.iter().map(|round| Kept::measured(round, None)).collect());
                         known.cut = *cut;
                         known.life = life.as_deref().cloned().unwrap_or_default();
                     }
@@ -248,7 +249,7 @@ impl Agents {
     fn numbered(&mut self, round: &Round) -> Kept {
         let number = self.rounds;
         self.rounds += 1;
-        Kept::of(round, Some(number))
+        Kept::measured(round, Some(number))
     }
 
     fn made(&mut self, agent: &Agent, rounds: &[Round]) {

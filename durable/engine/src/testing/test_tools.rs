@@ -241,50 +241,32 @@ impl Tool for VersionedTool {
 
 impl TestTools {
     pub fn new(pace: &Rc<Pace>, disk: &Rc<Disk>) -> Self {
-        let (ran, in_flight, peak) = (Rc::default(), Rc::<Cell<u32>>::default(), Rc::default());
-        let declared = crate::compose::declarations().remove(1);
-        let tool = |name: &str, body, change: fn(&mut ToolSpec)| -> Rc<dyn Tool> {
-            let mut spec = declared.clone();
-            spec.name = name.to_owned();
-            spec.permission_class = Some(PermissionClass::Safe);
-            change(&mut spec);
-            let (ran, in_flight, peak) = (Rc::clone(&ran), Rc::clone(&in_flight), Rc::clone(&peak));
-            let (pace, disk, texts) = (Rc::clone(pace), Rc::clone(disk), Rc::default());
-            Rc::new(TestTool {
-                spec,
-                body,
-                ran,
-                in_flight,
-                peak,
-                pace,
-                disk,
-                texts,
-                written_by: Rc::default(),
-            })
-        };
-        TestTools {
-            tools: vec![
-                tool("echo", Body::Echo, |_| {}),
-                tool("fail", Body::Fail, |_| {}),
-                tool("hang", Body::Hang, |_| {}),
-                tool("write", Body::Echo, |spec| {
-                    spec.permission_class = Some(PermissionClass::WorkspaceWrite);
-                    spec.parallel_safe = false;
-                    spec.idempotent = false;
-                }),
-                tool("locked", Body::Echo, |spec| spec.exclusive_lock = Some("lock".to_owned())),
-                tool("once", Body::Hang, |spec| spec.idempotent = false),
-                tool("secret", Body::Echo, |spec| spec.permission_class = Some(PermissionClass::Secrets)),
-                tool("classless", Body::Echo, |spec| spec.permission_class = None),
-            ],
-            ran,
-            in_flight,
-            peak,
+        let mut tools = TestTools {
+            tools: Vec::new(),
+            ran: Rc::default(),
+            in_flight: Rc::default(),
+            peak: Rc::default(),
             texts: Rc::default(),
             files: Rc::default(),
             pace: Rc::clone(pace),
             disk: Rc::clone(disk),
-        }
+        };
+        let safe = |name: &str| {
+            let spec = crate::compose::declarations().remove(1);
+            ToolSpec { name: name.to_owned(), permission_class: Some(PermissionClass::Safe), ..spec }
+        };
+        tools.push(safe("echo"), Body::Echo);
+        tools.push(safe("fail"), Body::Fail);
+        tools.push(safe("hang"), Body::Hang);
+        let permission_class = Some(PermissionClass::WorkspaceWrite);
+        let write = ToolSpec { permission_class, parallel_safe: false, idempotent: false, ..safe("write") };
+        tools.push(write, Body::Echo);
+        tools.push(ToolSpec { exclusive_lock: Some("lock".to_owned()), ..safe("locked") }, Body::Echo);
+        tools.push(ToolSpec { idempotent: false, ..safe("once") }, Body::Hang);
+        let permission_class = Some(PermissionClass::Secrets);
+        tools.push(ToolSpec { permission_class, ..safe("secret") }, Body::Echo);
+        tools.push(ToolSpec { permission_class: None, ..safe("classless") }, Body::Echo);
+        tools
     }
 
     fn push(&mut self, spec: ToolSpec, body: Body) {

@@ -91,7 +91,7 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
             let reply = Box::new(ModelReply { text: said, tool_calls, ..*reply });
             if level.is_judged() { ModelOutcome::Drafted(reply) } else { ModelOutcome::Replied(reply) }
         }
-        // Nobody has judged what it said.
+        // No hook has judged the text of a call that failed.
         Err(error) if level.is_judged() => ModelOutcome::Failed { error, said: String::new() },
         Err(error) => ModelOutcome::Failed { error, said },
     };

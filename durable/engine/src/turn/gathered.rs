@@ -172,13 +172,13 @@ mod tests {
     use wire::model::{Message, ToolCall};
     use wire::protocol::Place;
 
-    fn of(fact: Fact) -> Commit {
+    fn commit_with(fact: Fact) -> Commit {
         let entry = Entry { at: String::new(), elapsed_ms: 0, fact };
         Commit { entries: vec![entry], ..Commit::default() }
     }
 
     fn commit(count: u32) -> Commit {
-        of(Fact::Parked { count })
+        commit_with(Fact::Parked { count })
     }
 
     #[test]
@@ -234,10 +234,10 @@ mod tests {
         let facts: [&dyn Fn(usize) -> Fact; 3] =
             [&|bytes| Fact::Agents(made(bytes)), &|bytes| end(made(bytes)), &arguments];
         for (number, fact) in facts.iter().enumerate() {
-            let empty = bytes(&of(fact(0)));
+            let empty = bytes(&commit_with(fact(0)));
             for (bytes, is_full) in [(MOST_BYTES - empty, false), (MOST_BYTES - empty + 1, true)] {
                 let gathered = Gathered::default();
-                gathered.add(of(fact(bytes)));
+                gathered.add(commit_with(fact(bytes)));
                 assert_eq!(gathered.is_full(), is_full, "fact {number}");
             }
         }

@@ -21,7 +21,7 @@ fn result(at: &str, content: &str) -> String {
     line(at, Fact::ToolEnded(ToolEnd { content: content.to_owned(), ..ToolEnd::default() }))
 }
 
-fn said(text: &str, raw: Option<&str>) -> ModelReply {
+fn reply_with(text: &str, raw: Option<&str>) -> ModelReply {
     let raw = raw.map(|raw| RawMessage {
         provider: "p".to_owned(),
         wire: "w".to_owned(),
@@ -39,7 +39,7 @@ fn ended(at: &str, outcome: ModelOutcome) -> String {
 }
 
 fn reply(at: &str, raw: &str) -> String {
-    ended(at, ModelOutcome::Replied(Box::new(said("Yes.", Some(raw)))))
+    ended(at, ModelOutcome::Replied(Box::new(reply_with("Yes.", Some(raw)))))
 }
 
 fn header() -> Header {
@@ -176,7 +176,7 @@ fn the_newest_turn_comes_first_in_the_order_of_the_keys() {
 #[test]
 fn a_record_with_an_unjudged_text_is_withheld() {
     let drafted = |at: &str, reply: ModelReply| ended(at, ModelOutcome::Drafted(Box::new(reply)));
-    let draft = |at: &str| drafted(at, said("You fool.", None));
+    let draft = |at: &str| drafted(at, reply_with("You fool.", None));
     let call = ToolCall { call_id: "c".to_owned(), name: "echo".to_owned(), arguments: "{}".to_owned() };
     let passed = |at: &str| line(at, Fact::AnswerPassed);
     let verdict = |at: &str, point, decision| {
@@ -197,9 +197,9 @@ fn a_record_with_an_unjudged_text_is_withheld() {
         (draft("0") + &verdict("0h0", HookPoint::Answer, block) + &draft("1") + &passed("1"), true),
         (draft("0") + &verdict("0.0h0", HookPoint::Action, block) + &passed("0"), false),
         (draft("0") + &verdict("0h0", HookPoint::Answer, allow) + &passed("0"), false),
-        (drafted("0", ModelReply { tool_calls: vec![call.clone()], ..said("", None) }), false),
-        (drafted("0", ModelReply { tool_calls: vec![call], ..said("You fool.", None) }), true),
-        (drafted("0", said("", Some("a thought"))) + &passed("0"), true),
+        (drafted("0", ModelReply { tool_calls: vec![call.clone()], ..reply_with("", None) }), false),
+        (drafted("0", ModelReply { tool_calls: vec![call], ..reply_with("You fool.", None) }), true),
+        (drafted("0", reply_with("", Some("a thought"))) + &passed("0"), true),
         (unknown, true),
     ] {
         assert_eq!(is_withheld(&journal), is_kept_back, "{journal}");

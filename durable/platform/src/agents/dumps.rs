@@ -47,7 +47,7 @@ impl Thread {
             let (round, bytes) = self.round_of(&place)?;
             *room = size.with(round.len(), bytes, MAX_TRANSCRIPT_BYTES);
             if room.is_none() {
-                dump.cut();
+                dump.mark_cut();
             } else if !dump.add(index, agent_messages(round))? {
                 break;
             }

@@ -83,7 +83,7 @@ impl DumpBuilder {
     }
 
     /// Notes that older rounds are left out.
-    pub fn cut(&mut self) {
+    pub fn mark_cut(&mut self) {
         self.is_cut = true;
     }
 
