@@ -37,6 +37,7 @@ BEYOND_SCHEMAS = [
     ("AiSdkChat", r"model|browser_context\.tab_count", "as of Chat"),
     ("ChatCompletion|CreateResponse", r"(messages|input|tools)(\[\d+\].*)?|instructions|model|previous_response_id|metadata\.thread_id", "as of AiSdkChat; and an answer must be there"),
     ("Chat", r"request_seq|browser_context\.tab_count", "72.0 is an integer to JSON Schema, and none to the service"),
+    ("Share", r"expires_in_days", "as of request_seq"),
     ("Put(Workspace)?File", r"", "one condition at a time"),
     ("Chat", r"workflow_id", "a target needs its workflow"),
     ("PutWorkflow", r"steps(\[\d+\]\.(id|title|instructions|output_mode|review))?|name|notify\.url", "ids differ, and a plan has no other form"),
