@@ -132,7 +132,7 @@ types: $(RUST) ## the page's types, made from the wire's in Rust, and the lists 
 		each_context_is_offered_its_tools
 
 .PHONY: journals
-journals: $(RUST) ## the golden journals of the present format, made by the engine's tests (`verify` compares them)
+journals: $(RUST) ## the missing golden journals of the present format, made by the engine's tests (`verify` compares them)
 	ESPALIER_WRITE_JOURNALS=1 cargo test --locked --quiet -p engine --lib -- \
 		the_journals_of_this_format_are_what_is_written
 

@@ -22,6 +22,7 @@ pub mod page;
 pub mod paths;
 pub mod problem;
 pub mod query;
+pub mod repetition;
 pub mod reply;
 pub mod retention;
 pub mod router;

@@ -34,6 +34,20 @@ fn the_database_is_opened_in_one_place() {
     }
 }
 
+// Issue 46, L8: a number becomes a parameter of SQL in two files, which keep it within JavaScript's integers.
+#[test]
+fn numbers_reach_sql_in_two_places() {
+    let sources = [sources("src"), sources("durable")].concat();
+    let named = |sign: &str| -> BTreeSet<String> {
+        let places = sources.iter().filter(|(_, text)| text.contains(sign));
+        places.map(|(path, _)| path.file_name().unwrap().to_string_lossy().into_owned()).collect()
+    };
+    assert_eq!(named(concat!(".ex", "ec(")), BTreeSet::from(["sql.rs".to_owned()]));
+    // `sql.rs` has the time of the alarm, which is no parameter.
+    let floats = named(concat!("JsValue::from_", "f64"));
+    assert_eq!(floats, BTreeSet::from(["d1.rs".to_owned(), "sql.rs".to_owned()]));
+}
+
 #[test]
 fn one_reader_reads_json() {
     for (path, text) in [sources("src"), sources("durable")].concat() {

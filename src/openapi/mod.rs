@@ -375,9 +375,11 @@ impl Contract {
 
     /// A turn for OpenAI's clients.
     fn answers_of_openai(self) -> Self {
-        self.answers_in_a_dialect()
-            .refuses_turns()
-            .refuses(&[ErrorCode::NotWaiting, ErrorCode::MessageNotFound])
+        self.answers_in_a_dialect().refuses_turns().refuses(&[
+            ErrorCode::NotWaiting,
+            ErrorCode::MessageNotFound,
+            ErrorCode::IdempotencyKeyReused,
+        ])
     }
 
     /// A list that comes in pages.

@@ -20,7 +20,8 @@ use crate::openapi;
 enum Bound {
     /// It reads: it leaves no row behind.
     Reads,
-    /// The quotas of turns: how many start, run at once, and cost in a day.
+    /// The quotas of turns: how many start, run at once, and cost in a day. A conversation that a client brings reserves its
+    /// bytes in `stored_bytes_per_day` with its turn.
     Turns,
     /// The quota `stored_bytes_per_day`, in which it reserves all that it stores.
     Uploads,

@@ -48,8 +48,19 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
                 None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
             };
             let visitor = chat::visitor(call, &owner);
-            let (dialect, unanswered, unlisted) = (Some(DIALECT), dialects::unanswered(&mut history), false);
-            ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted }
+            let (dialect, unanswered) = (Some(DIALECT), dialects::unanswered(&mut history));
+            let (unlisted, request_digest) = (false, None);
+            ThreadCommand::Chat {
+                turn_id,
+                request,
+                visitor,
+                dialect,
+                follows,
+                history,
+                unanswered,
+                unlisted,
+                request_digest,
+            }
         }
     };
     Ok(Asked { envelope: ThreadEnvelope { owner, thread_id, command }, ignored })

@@ -27,9 +27,18 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
     let visitor = visitor(call, &owner);
     let (request, history) = (Box::new(request), Vec::new());
-    let (dialect, follows, unanswered, unlisted) = (None, None, None, false);
-    let command =
-        ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted };
+    let (dialect, follows, unanswered, unlisted, request_digest) = (None, None, None, false, None);
+    let command = ThreadCommand::Chat {
+        turn_id,
+        request,
+        visitor,
+        dialect,
+        follows,
+        history,
+        unanswered,
+        unlisted,
+        request_digest,
+    };
     sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 

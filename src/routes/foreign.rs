@@ -4,12 +4,17 @@ use bindings::env::var;
 use dialects::Instructions;
 use platform::limits::{self, TakesInstructions};
 use serde_json::Value;
-use wire::protocol::{ApiError, ChatRequest, ErrorCode, ThreadCommand, ThreadEnvelope};
+use uuid::Uuid;
+use wire::pace::Pace;
+use wire::protocol::{ApiError, ChatRequest, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
+use worker::Date;
 use worker::web_sys::Response;
 
-use super::{object, sessions};
+use super::{object, pauses, sessions};
 use crate::call::{Answer, Call};
+use crate::ids::uuid_v7;
 use crate::problem::Failure;
+use crate::repetition;
 use crate::reply::Reply;
 
 /// A request of such a client: a command to its thread's object, which answers in the client's form.
@@ -40,6 +45,22 @@ pub fn instruct(
         }
         TakesInstructions::No => instructions.names().map(str::to_owned).collect(),
     })
+}
+
+/// The id of a request's turn: the same key is the same turn. With a key, the digest by which the thread tells a repetition
+/// from another request.
+pub async fn turn(
+    call: &Call,
+    owner: &Owner,
+    form: &str,
+    body: &[u8],
+) -> Result<(Uuid, Option<String>), Failure> {
+    let Some(key) = call.header("idempotency-key") else {
+        return Ok((uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?, None));
+    };
+    let pauses = pauses(Date::now().as_millis());
+    let digest = repetition::digest(form, body, &Pace::new(&pauses)).await?;
+    Ok((owner.dialect_turn(Uuid::nil(), &key, ""), Some(digest)))
 }
 
 /// Asks the thread's object.
@@ -78,6 +99,11 @@ pub async fn told(answer: Answer, form: Form) -> Answer {
     };
     let problem: Value = wire::json::from_slice(&body).unwrap_or_default();
     let body = form(status, &problem);
+    // Libraries repeat a request that got a 409, and this one would get it again.
+    let code = problem.get("code").and_then(Value::as_str);
+    if code == Some(ErrorCode::IdempotencyKeyReused.as_str()) {
+        headers.push(("x-should-retry", "false".to_owned()));
+    }
     for (name, value) in &mut headers {
         if *name == "content-type" {
             *value = "application/json".to_owned();

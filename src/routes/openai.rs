@@ -13,7 +13,6 @@ use super::foreign::{self, Asked};
 use super::{chat, pauses};
 use crate::body::HeldBody;
 use crate::call::{Answer, Call};
-use crate::ids::uuid_v7;
 use crate::models::{ModelList, configuration};
 use crate::problem::Failure;
 use crate::query;
@@ -72,11 +71,11 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
             ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
             chat::check_time_zone(call, &request).map_err(|error| error.renamed("time_zone", time_zone))?;
-            // The same key is the same turn.
-            let turn_id = match call.header("idempotency-key") {
-                Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),
-                None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
+            let form = match api {
+                OpenAiApi::ChatCompletions => "chat_completions",
+                OpenAiApi::Responses => "responses",
             };
+            let (turn_id, request_digest) = foreign::turn(call, &owner, form, body).await?;
             let before = after.or(referred);
             let thread_id = thread.or(before.map(|place| place.thread));
             let thread_id = thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
@@ -96,6 +95,7 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
                 history,
                 unanswered,
                 unlisted,
+                request_digest,
             };
             (thread_id, command)
         }

@@ -39,5 +39,5 @@ pub fn text(value: &str) -> JsValue {
 
 /// A number as a parameter. As a float: D1 has no 64-bit integers, and milliseconds do not fit into 32.
 pub fn number(value: u64) -> JsValue {
-    JsValue::from_f64(value as f64)
+    JsValue::from_f64(super::rows::unsigned_integer(value) as f64)
 }

@@ -9,6 +9,7 @@ use crate::storage::StoreError;
 use crate::storage::agent_rows::ending;
 use crate::storage::path::Path;
 use crate::storage::sql::Store;
+use bindings::rows::MAX_INTEGER;
 use engine::journal::{Agent, AgentSetting, MAIN, MAX_TRANSCRIPT_BYTES, People, Round, TurnSpec};
 use engine::ports::{Agents, LogError, Recalled};
 use wire::protocol::{
@@ -41,7 +42,7 @@ impl KeptAgents {
 impl Agents for KeptAgents {
     fn recall(&self, agent_id: &str) -> Result<Recalled, LogError> {
         let refused = |StoreError(error)| LogError::Storage(error);
-        let read = self.store.agent_rounds(&self.path, agent_id, i64::MAX, MAX_TRANSCRIPT_BYTES);
+        let read = self.store.agent_rounds(&self.path, agent_id, MAX_INTEGER, MAX_TRANSCRIPT_BYTES);
         let (rounds, cut) = read.map_err(refused)?;
         let life = self.store.life(&self.path, agent_id).map_err(refused)?;
         let life = life.within(|turn_id| rounds.iter().any(|round| round.turn_id == turn_id));
@@ -149,7 +150,7 @@ impl Thread {
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
         let before = match cursor.map(str::parse::<i64>) {
-            None => i64::MAX,
+            None => MAX_INTEGER,
             Some(Ok(row)) if row >= 0 => row,
             Some(_) => return Err(ApiError::field("cursor", "this is not a cursor of this list")),
         };

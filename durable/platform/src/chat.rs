@@ -11,10 +11,11 @@ use uuid::Uuid;
 use worker::Response;
 
 use crate::storage::StoreError;
+use crate::storage::digest_rows::may_repeat;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
-use wire::protocol::{ApiError, ChatRequest, Dialect, Owner, Visitor};
+use wire::protocol::{ApiError, ChatRequest, Dialect, ErrorCode, Owner, Visitor};
 
 use super::adapters::instructions::Read;
 use super::admission::{Admission, Looked, Manner, Step};
@@ -40,6 +41,8 @@ pub struct Ask<'a> {
     pub history: &'a [String],
     /// Whether a new thread stands in no list and is deleted a day after its last message.
     pub unlisted: bool,
+    /// The digest of a request with a key.
+    pub request_digest: Option<&'a str>,
 }
 
 /// The outcome of an admitted request.
@@ -150,6 +153,9 @@ impl Thread {
             Some(_) => self.store.turn(&ask.turn_id.to_string())?,
             None => None,
         };
+        if turn.is_some() {
+            self.check_repetition(ask.turn_id, ask.request_digest)?;
+        }
         let seen = thread.as_ref().and_then(|thread| thread.request_seq);
         let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
         let highest_seq = seen.max(waiting.and_then(|(request_seq, _)| request_seq));
@@ -158,6 +164,20 @@ impl Thread {
         let looked = Looked { turn, highest_seq, is_queued, is_removed, queue_goes_on };
         *last = Seen { thread, looked: Some(looked.clone()), ..Seen::default() };
         Ok(looked)
+    }
+
+    /// Refuses a request whose key another request of this thread has used.
+    pub fn check_repetition(&self, turn_id: Uuid, digest: Option<&str>) -> Result<(), ApiError> {
+        if digest.is_none() {
+            return Ok(());
+        }
+        match may_repeat(self.store.request_digest(&turn_id.to_string())?.as_deref(), digest) {
+            true => Ok(()),
+            false => Err(ApiError::new(
+                ErrorCode::IdempotencyKeyReused,
+                "another request came with this Idempotency-Key: send this one with a key of its own",
+            )),
+        }
     }
 
     /// Whether the message is in the queue, and whether the queue goes on. A request that names no queue asks nothing.

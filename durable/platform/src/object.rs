@@ -84,7 +84,9 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
             history,
             unanswered,
             unlisted,
+            request_digest,
         } => {
+            thread.check_repetition(turn_id, request_digest.as_deref())?;
             let visitor = visitor.as_ref();
             let manner = Manner::of(&request);
             let has_place = follows.is_some();
@@ -95,8 +97,19 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
                 thread.begin_with(&owner, &mut request, dialect.as_ref(), (unanswered, has_place))?;
             }
             let request = &request;
-            let (owner, history) = (&owner, history.as_slice());
-            let ask = Ask { owner, visitor, thread_id, turn_id, request, manner, dialect, history, unlisted };
+            let (owner, history, request_digest) = (&owner, history.as_slice(), request_digest.as_deref());
+            let ask = Ask {
+                owner,
+                visitor,
+                thread_id,
+                turn_id,
+                request,
+                manner,
+                dialect,
+                history,
+                unlisted,
+                request_digest,
+            };
             thread.chat(ask).await
         }
         ThreadCommand::Speak { dialect, answers, turn_id, read, stop, address } => {

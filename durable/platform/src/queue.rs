@@ -239,9 +239,19 @@ impl Thread {
             Ok(Queued { request, visitor }) => {
                 let (visitor, request) = (visitor.as_ref(), &request);
                 let (manner, dialect, history, unlisted) = (Manner::Next, None, &[], false);
-                let owner = &owner;
-                let ask =
-                    Ask { owner, visitor, thread_id, turn_id, request, manner, dialect, history, unlisted };
+                let (owner, request_digest) = (&owner, None);
+                let ask = Ask {
+                    owner,
+                    visitor,
+                    thread_id,
+                    turn_id,
+                    request,
+                    manner,
+                    dialect,
+                    history,
+                    unlisted,
+                    request_digest,
+                };
                 self.started(&ask).await.map(drop)
             }
             Err(error) => Err(error),

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use crate::quota::{Ask as QuotaAsk, TurnKey};
+use crate::quota::{Ask as QuotaAsk, Import, Quotas, TurnKey};
 use crate::storage::thread::ThreadMeta;
 use engine::profiles::Grant;
 use wire::protocol::{ApiError, Owner};
@@ -22,12 +22,23 @@ fn turn_key(ask: &Ask<'_>) -> TurnKey {
     }
 }
 
+/// The conversation that the request's thread begins with, where its bytes are limited.
+fn import(quotas: &Quotas, ask: &Ask<'_>) -> Option<Import> {
+    if ask.history.is_empty() {
+        return None;
+    }
+    let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
+    let rules = quotas.upload_rules(&ask.owner.user_id(), ask.visitor.is_some(), address);
+    (!rules.is_empty()).then(|| Import { rules, bytes: Import::bytes_of(ask.history) })
+}
+
 impl Thread {
     /// Asks the quotas to admit the turn, and returns the amounts that it may use. A deployment without limits asks no
     /// quotas. If the quotas do not answer, the turn is refused.
     pub async fn admission(&self, ask: &Ask<'_>, new_thread: bool) -> Result<Grant, ApiError> {
         let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
-        if !quotas.limits_turns() {
+        let import = if new_thread { import(&quotas, ask) } else { None };
+        if !quotas.limits_turns() && import.is_none() {
             return Ok(Grant::default());
         }
         let (limits, least) = compose::terms(self, ask.request, quotas.limits_money())?;
@@ -42,6 +53,7 @@ impl Thread {
             lease_ms: limits.wall_clock_ms + LEASE_MARGIN_MS,
             most: Grant { tokens: most.turn_tokens, microusd: most.turn_cost_microusd },
             least,
+            import,
         };
         match accounts::admit(&self.env, &self.clock, &ask.owner.tenant, question).await {
             Ok(admission) => admission.map_err(ApiError::from),
@@ -56,7 +68,8 @@ impl Thread {
     /// Gives back the grant of a turn that does not start. Should that fail, its place comes free when its lease ends,
     /// and its amounts come free at the end of the day.
     pub async fn release(&self, ask: &Ask<'_>) {
-        if accounts::quotas(&self.env).is_ok_and(|quotas| !quotas.limits_turns()) {
+        let asks_none = |quotas: Quotas| !quotas.limits_turns() && import(&quotas, ask).is_none();
+        if accounts::quotas(&self.env).is_ok_and(asks_none) {
             return;
         }
         let released = accounts::release(&self.env, &self.clock, &ask.owner.tenant, turn_key(ask)).await;

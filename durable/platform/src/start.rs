@@ -224,6 +224,9 @@ impl Thread {
             self.store.end_path(None)?;
         }
         self.store.insert_turn(turn, standing.apart, now)?;
+        if let Some(digest) = ask.request_digest {
+            self.store.keep_request_digest(&turn.turn_id, digest)?;
+        }
         self.store.insert_message(turn.seq_first, user_message, None)?;
         if let Some(working) = &opening.working {
             working::begin(&self.store, working, now)?;

@@ -318,7 +318,7 @@ async fn read(env: &Env, owner: &Owner, table: &str, rows_of: &Rows, after: &[Va
     let sql = store::select(table, rows_of, !after.is_empty());
     let own = [text(&owner.tenant), text(&owner.user_id()), text(&visit_of(owner))];
     let after = after.iter().map(|value| match value {
-        Value::Number(number) => JsValue::from_f64(number.as_f64().unwrap_or_default()),
+        Value::Number(at) => number(at.as_u64().unwrap_or_default()),
         value => text(value.as_str().unwrap_or_default()),
     });
     let values: Vec<JsValue> = own.into_iter().chain([rows_of.at_once.into()]).chain(after).collect();

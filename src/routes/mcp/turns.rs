@@ -1,7 +1,7 @@
 //! `chat`, and the tasks that it may be: commands to a thread's object, which answers in the protocol's form.
 
 use dialects::mcp::{self, Request};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, to_vec};
 use uuid::Uuid;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, Dialect, McpGives, McpReply, Owner, ThreadCommand, ThreadEnvelope,
@@ -10,10 +10,9 @@ use wire::protocol::{
 use super::{Told, complete, error, invalid, member, refused, told};
 use crate::auth::scope::Scope;
 use crate::call::{Answer, Call};
-use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::routes::credentials::Caller;
-use crate::routes::{chat, object, sessions};
+use crate::routes::{chat, foreign, object, sessions};
 
 /// The request of `chat` to the thread's object, or an answer that needs none.
 enum Asked {
@@ -44,7 +43,7 @@ pub async fn converse(
         (None, true) => {
             Asked::Answered(invalid(request, "inputResponses needs the requestState of the question"))
         }
-        (None, false) => begins(call, &owner, request, (message, arguments.get("thread_id")), reply)?,
+        (None, false) => begins(call, &owner, request, (message, arguments), reply).await?,
     };
     let (thread_id, command) = match asked {
         Asked::Of(thread_id, command) => (thread_id, command),
@@ -85,14 +84,14 @@ fn goes_on(
 }
 
 /// A new turn.
-fn begins(
+async fn begins(
     call: &Call,
     owner: &Owner,
     request: &Request,
-    (message, thread_id): (&str, Option<&Value>),
+    (message, arguments): (&str, &Map<String, Value>),
     mut reply: McpReply,
 ) -> Result<Asked, Failure> {
-    let body = mcp::chat(message, thread_id, reply.stops);
+    let body = mcp::chat(message, arguments.get("thread_id"), reply.stops);
     let chat = match ChatRequest::parse(&body) {
         Ok(chat) => chat,
         Err(refusal) => {
@@ -100,18 +99,25 @@ fn begins(
             return Ok(Asked::Answered(complete(request, &refusal)));
         }
     };
-    // The same key is the same turn.
-    let turn_id = match call.header("idempotency-key") {
-        Some(key) => owner.dialect_turn(Uuid::nil(), &key, ""),
-        None => uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?,
-    };
+    // The id of a repeated call is another one, so its arguments alone tell it from others.
+    let sent = to_vec(arguments).map_err(Failure::internal("writing the arguments of a call"))?;
+    let (turn_id, request_digest) = foreign::turn(call, owner, "mcp", &sent).await?;
     let thread_id = chat.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
     let states = call.settings.turn_states.as_ref().filter(|_| request.abilities().forms);
     reply.state = states.map(|states| states.make(owner, thread_id, turn_id, message, call.now));
     let (visitor, dialect, request) = (chat::visitor(call, owner), Some(of(reply)), Box::new(chat));
     let (follows, history, unanswered, unlisted) = (None, Vec::new(), None, false);
-    let command =
-        ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted };
+    let command = ThreadCommand::Chat {
+        turn_id,
+        request,
+        visitor,
+        dialect,
+        follows,
+        history,
+        unanswered,
+        unlisted,
+        request_digest,
+    };
     Ok(Asked::Of(thread_id, command))
 }
 

@@ -7,11 +7,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Entry, FORMAT, Fact, LEAST_READER, LevelSpec};
+use super::{
+    Agent, AgentLife, AgentSetting, Entry, FORMAT, Fact, LEAST_READER, LevelSpec, Session, TurnSpec,
+};
 use crate::profiles::Limits;
+use crate::testing::{Case, script};
 use crate::toolbelt::{ToolPolicy, ToolSpec};
+use wire::model::RawMessage;
+use wire::protocol::{DataUrl, Hook, WorkflowDefinition, WorkflowStep, WorkflowVerifier};
 
 /// The golden journals of a format.
 fn journals(format: u32) -> Vec<PathBuf> {
@@ -211,6 +216,151 @@ fn a_member_that_restricts_raises_the_least_reader() {
         assert!(known.iter().all(|(_, since)| *since <= LEAST_READER));
     }
     const { assert!(LEAST_READER <= FORMAT) }
+}
+
+/// A type of which only turns with a least reader of their own have values.
+struct Guarded {
+    schema: schemars::Schema,
+    /// The least reader of a turn that has such a value.
+    least: u32,
+    /// Its members: the oldest format that goes on with a turn which has the member, and why that needs no newer one, or what
+    /// raises the number.
+    members: &'static [(&'static str, u32, &'static str)],
+}
+
+/// The least reader of a turn that this changes.
+fn least_reader(change: impl Fn(&mut TurnSpec)) -> u32 {
+    let mut spec = Case::new(script(&[])).spec();
+    change(&mut spec);
+    spec.with_least_reader().least_reader
+}
+
+fn hook(on: &str) -> Hook {
+    serde_json::from_value(json!({"name": "guard", "on": on})).unwrap()
+}
+
+/// A session whose step has a verifier, with this member or without one.
+fn session(instructions: Option<&str>) -> Box<Session> {
+    let verifier = json!({"threshold": "medium", "instructions": instructions});
+    let step = json!({"id": "a", "title": "A", "instructions": "a", "verifier": verifier});
+    let definition = json!({"name": "w", "steps": [step]});
+    let session = json!({
+        "session_id": "s", "workflow_id": "w", "definition": definition, "goal": "", "step": 0,
+    });
+    Box::new(serde_json::from_value(session).unwrap())
+}
+
+const AGENT: &[(&str, u32, &str)] = &[
+    ("code", 3, "it came two days after format 3: older code asks the turn's model, with no more tools"),
+    ("denied", 3, "the format that brought agents"),
+    ("heard", 3, "the format that brought agents"),
+    ("hooks", 3, "the format that brought agents; a hook that judges answers raises it to 9"),
+    ("id", 3, "the format that brought agents"),
+    ("instructions", 3, "the format that brought agents"),
+    ("interlocutors", 3, "the format that brought agents"),
+    ("missed", 3, "the format that brought agents"),
+    ("name", 3, "the format that brought agents"),
+    ("parent", 3, "the format that brought agents"),
+    ("servers", 3, "the format that brought agents"),
+    ("tools", 3, "the format that brought agents"),
+];
+
+const HOOK: &[(&str, u32, &str)] = &[
+    ("builtin", 3, "the format that brought hooks"),
+    ("has_quit", 3, "of lists alone: no definition has it"),
+    ("instructions", 3, "the format that brought hooks"),
+    ("match", 3, "the format that brought hooks"),
+    ("name", 3, "the format that brought hooks"),
+    ("of", 3, "the format that brought hooks"),
+    ("on", 3, "the format that brought hooks; its value `answer` raises it to 9"),
+    ("options", 3, "the format that brought hooks"),
+    ("put_at", 3, "lives alone compare it, and a turn with one names 8"),
+    ("reads", 3, "it came three hours after format 3, before any release of that"),
+];
+
+const SESSION: &[(&str, u32, &str)] = &[
+    ("context", 4, "the format that brought sessions"),
+    ("definition", 4, "the format that brought sessions"),
+    ("goal", 4, "the format that brought sessions"),
+    ("notes", 4, "the format that brought sessions"),
+    ("repeated_call", 4, "it restricts nothing: older code may tell readers of a repeated call once more"),
+    ("revision", 4, "the format that brought sessions"),
+    ("session_id", 4, "the format that brought sessions"),
+    ("status", 4, "the format that brought sessions"),
+    ("step", 4, "the format that brought sessions"),
+    ("workflow_id", 4, "the format that brought sessions"),
+];
+
+const DEFINITION: &[(&str, u32, &str)] = &[
+    ("goal", 4, "the format that brought sessions"),
+    ("name", 4, "the format that brought sessions"),
+    ("notify", 4, "it restricts nothing: older code does not send the notice of the end"),
+    ("steps", 4, "the format that brought sessions"),
+    ("stuck", 4, "the format that brought sessions"),
+];
+
+const STEP: &[(&str, u32, &str)] = &[
+    ("id", 4, "the format that brought sessions"),
+    ("instructions", 4, "the format that brought sessions"),
+    ("output_mode", 4, "the format that brought sessions"),
+    ("review", 4, "the format that brought sessions"),
+    ("title", 4, "the format that brought sessions"),
+    ("tools", 4, "the format that brought sessions"),
+    ("type", 4, "the format that brought sessions"),
+    ("verifier", 4, "the format that brought sessions"),
+];
+
+const VERIFIER: &[(&str, u32, &str)] = &[
+    ("instructions", 7, "a turn whose verifier has them names 7"),
+    ("model", 4, "the format that brought sessions"),
+    ("threshold", 4, "the format that brought sessions"),
+];
+
+const RAW_MESSAGE: &[(&str, u32, &str)] = &[
+    ("json", 1, "the message itself"),
+    (
+        "model",
+        1,
+        "a codec returns no message to another model, so it sends the plain one where this is missing",
+    ),
+    ("provider", 1, "as the model"),
+    ("wire", 1, "as the model"),
+];
+
+// Issue 46, 2. Code that does not know a member of these drops it silently. The commit that adds one says here why its turn
+// goes on all the same, or lets the turn name a newer least reader.
+#[test]
+fn a_member_of_an_agent_a_hook_or_a_session_raises_the_least_reader_or_says_why_not() {
+    let kept = Agent { hooks: vec![hook("answer")], ..Agent::default() };
+    let agents = |kept: &[Agent]| Some(AgentSetting { kept: kept.to_vec(), ..AgentSetting::default() });
+    let with_agent = least_reader(|spec| spec.setting.agents = agents(&[Agent::default()]));
+    let with_hook = least_reader(|spec| spec.setting.hooks = vec![hook("action")]);
+    let with_session = least_reader(|spec| spec.setting.session = Some(session(None)));
+    let own_judgement = least_reader(|spec| spec.setting.session = Some(session(Some("Be strict."))));
+    let of = |schema, least, members| Guarded { schema, least, members };
+    for Guarded { schema, least, members } in [
+        of(schemars::schema_for!(Agent), with_agent, AGENT),
+        of(schemars::schema_for!(Hook), with_hook, HOOK),
+        of(schemars::schema_for!(Session), with_session, SESSION),
+        of(schemars::schema_for!(WorkflowDefinition), with_session, DEFINITION),
+        of(schemars::schema_for!(WorkflowStep), with_session, STEP),
+        of(schemars::schema_for!(WorkflowVerifier), own_judgement, VERIFIER),
+        of(schemars::schema_for!(RawMessage), LEAST_READER, RAW_MESSAGE),
+    ] {
+        let names: BTreeSet<&str> =
+            schema.as_value()["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(names, members.iter().map(|(name, ..)| *name).collect::<BTreeSet<_>>());
+        let beyond: Vec<_> = members.iter().filter(|(_, format, _)| *format > least).collect();
+        assert!(beyond.is_empty(), "a turn with these names {least}: {beyond:?}");
+    }
+    // A text: it has no members that could be dropped.
+    let data = schemars::schema_for!(DataUrl);
+    assert_eq!((&data.as_value()["type"], &data.as_value()["properties"]), (&json!("string"), &Value::Null));
+    // The reasons that name a number.
+    assert_eq!(least_reader(|spec| spec.setting.hooks = vec![hook("answer")]), 9);
+    assert_eq!(least_reader(|spec| spec.setting.agents = agents(std::slice::from_ref(&kept))), 9);
+    assert_eq!(least_reader(|spec| spec.setting.life = Some(Box::new(AgentLife::default()))), 8);
+    assert_eq!((with_agent, with_hook, with_session, own_judgement), (3, 3, 4, 7));
 }
 
 #[test]

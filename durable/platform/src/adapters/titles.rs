@@ -248,6 +248,7 @@ impl Naming for OfThread {
                 lease_ms: CALL_MS + LEASE_MARGIN_MS,
                 most: Grant { tokens: Some(amount.tokens), microusd: Some(amount.microusd) },
                 least: amount,
+                import: None,
             };
             let admitted = accounts::admit(&self.at.env, &self.at.clock, &owner.tenant, ask).await;
             Ok(if admitted.map_err(failed)?.is_ok() { Verdict::Reserved } else { Verdict::Refused })

@@ -15,6 +15,7 @@ fn call(limits: &Quotas, id: &str, tokens: u64) -> Ask {
         lease_ms: LEASE,
         most: Grant { tokens: Some(tokens), microusd: Some(0) },
         least: amount,
+        import: None,
     }
 }
 

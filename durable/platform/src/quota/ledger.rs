@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::imports::{Imported, count_import};
 use super::{
     Admission, Amount, Ask, GoOn, Grant, Quota, Refusal, Settlement, ThreadKey, TurnKey, Verdict,
     user_account,
@@ -65,6 +66,9 @@ struct Lease {
     /// Whether the turn's thread was counted with it.
     #[serde(default)]
     new_thread: bool,
+    /// The conversation that was counted with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    import: Option<Imported>,
     /// The newest parking of the turn, and the newest that is over: messages may come late.
     #[serde(default)]
     parked: u32,
@@ -76,6 +80,10 @@ impl TurnKey {
     fn lease_key(&self) -> String {
         // The key is unambiguous: the last two ids are UUIDs, which have no slash.
         format!("lease:{}/{}/{}", self.user_id, self.thread_id, self.turn_id)
+    }
+
+    fn thread(&self) -> ThreadKey {
+        ThreadKey { user_id: self.user_id.clone(), thread_id: self.thread_id.clone() }
     }
 
     fn running_key(&self) -> String {
@@ -194,6 +202,15 @@ pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, 
             Counted::NoRoom => return Ok(Err(Refusal::Threads { limit })),
         },
     };
+    let import = match count_import(shelf, ask, now)? {
+        Ok(import) => import,
+        Err(refusal) => {
+            if new_thread {
+                forget_thread(shelf, &ask.turn.thread())?;
+            }
+            return Ok(Err(refusal));
+        }
+    };
     let held = Amount { tokens: grant.tokens.unwrap_or(0), microusd: grant.microusd.unwrap_or(0) };
     let mut paces_ms = Vec::new();
     for (rule, account) in &mut accounts {
@@ -209,7 +226,7 @@ pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, 
     }
     let accounts = ask.rules.iter().map(|rule| rule.account.clone()).collect();
     let day = now / DAY_MS;
-    let lease = Lease { day, held, accounts, grant, paces_ms, new_thread, parked: 0, resumed: 0 };
+    let lease = Lease { day, held, accounts, grant, paces_ms, new_thread, import, parked: 0, resumed: 0 };
     write(shelf, &lease_key, &lease, now + ask.lease_ms + KEPT_MS)?;
     Ok(Ok(grant))
 }
@@ -283,8 +300,10 @@ pub fn release<S: Shelf>(shelf: &mut S, turn: &TurnKey, now: u64) -> Result<(), 
         account.vacate(turn);
     })?;
     if lease.new_thread {
-        let (user_id, thread_id) = (turn.user_id.clone(), turn.thread_id.clone());
-        forget_thread(shelf, &ThreadKey { user_id, thread_id })?;
+        forget_thread(shelf, &turn.thread())?;
+    }
+    if let Some(import) = &lease.import {
+        import.give_back(shelf, lease.day, now)?;
     }
     shelf.remove(&lease_key)
 }

@@ -5,9 +5,11 @@
 //! day never exceed the day's quota by more than a provider's counting differs from our estimate. Pure: `accounts` has
 //! the object that keeps the accounts of a tenant.
 
+mod imports;
 mod ledger;
 mod uploads;
 
+pub use imports::Import;
 pub use ledger::{Shelf, admit, forget_thread, go_on, park, release, renew, settle};
 pub use uploads::{LEAST_BYTES, Stored, UploadAsk, reserve_upload, settle_upload};
 
@@ -38,7 +40,7 @@ pub struct Quota {
     /// The cost of these, in US dollars.
     pub usd_per_day: Option<f64>,
     /// Bytes of all that users store by themselves in a day (UTC): files, documents, share links, workflows, custom
-    /// instructions, collections and restored agents.
+    /// instructions, collections, restored agents, and the conversations that clients bring.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_bytes_per_day: Option<u64>,
     /// Texts that are embedded in a day (UTC): each piece of a document, and each question of a search.
@@ -235,6 +237,9 @@ pub struct Ask {
     pub most: Grant,
     /// The least amount that a turn can use: one call of the model.
     pub least: Amount,
+    /// The conversation that the turn's thread begins with. Accounts of the version before do not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<Import>,
 }
 
 /// A turn that ended.
@@ -372,6 +377,8 @@ pub type Verdict = Result<(), Refusal>;
 
 #[cfg(test)]
 mod calls_tests;
+#[cfg(test)]
+mod imports_tests;
 #[cfg(test)]
 mod places_tests;
 #[cfg(test)]

@@ -62,6 +62,7 @@ pub(super) fn ask(quotas: &Quotas, thread: &str, turn: &str) -> Ask {
         lease_ms: LEASE,
         most: Grant::default(),
         least: Amount { tokens: 10, microusd: 1 },
+        import: None,
     }
 }
 

@@ -78,15 +78,32 @@ impl Day {
 /// only the difference.
 pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Result<Verdict, S::Error> {
     let day = now / DAY_MS;
-    let retry_after_s = (DAY_MS - now % DAY_MS).div_ceil(1_000);
     let before = read::<Reservation, S>(shelf, &upload_key(&ask.key))?.filter(|known| known.day == day);
     let before = before.unwrap_or_default().held;
     let need = Stored {
         bytes: ask.need.bytes.max(before.bytes),
         embeddings: ask.need.embeddings.max(before.embeddings),
     };
+    if let Err(refusal) = count(shelf, &ask.rules, (before, need), now)? {
+        return Ok(Err(refusal));
+    }
+    let accounts = ask.rules.iter().map(|rule| rule.account.clone()).collect();
+    let reservation = Reservation { day, held: need, accounts };
+    write(shelf, &upload_key(&ask.key), &reservation, (day + 1) * DAY_MS)?;
+    Ok(Ok(()))
+}
+
+/// Counts an amount in place of the one before, in all accounts or in none.
+pub(super) fn count<S: Shelf>(
+    shelf: &mut S,
+    rules: &[Rule],
+    (before, need): (Stored, Stored),
+    now: u64,
+) -> Result<Verdict, S::Error> {
+    let day = now / DAY_MS;
+    let retry_after_s = (DAY_MS - now % DAY_MS).div_ceil(1_000);
     let mut days = Vec::new();
-    for Rule { account, quota } in &ask.rules {
+    for Rule { account, quota } in rules {
         let mut sum = Day::of(shelf, account, day)?;
         let was = sum.held;
         sum.replace(before, need);
@@ -103,22 +120,32 @@ pub fn reserve_upload<S: Shelf>(shelf: &mut S, ask: &UploadAsk, now: u64) -> Res
     for (account, sum) in days {
         sum.write(shelf, account)?;
     }
-    let accounts = ask.rules.iter().map(|rule| rule.account.clone()).collect();
-    let reservation = Reservation { day, held: need, accounts };
-    write(shelf, &upload_key(&ask.key), &reservation, (day + 1) * DAY_MS)?;
     Ok(Ok(()))
+}
+
+/// Puts the amount that was used in place of the one that was counted on a day, as long as that day lasts.
+pub(super) fn settle_count<S: Shelf>(
+    shelf: &mut S,
+    (day, accounts): (u64, &[String]),
+    (held, used): (Stored, Stored),
+    now: u64,
+) -> Result<(), S::Error> {
+    if day != now / DAY_MS {
+        return Ok(());
+    }
+    for account in accounts {
+        let mut sum = Day::of(shelf, account, day)?;
+        sum.replace(held, used);
+        sum.write(shelf, account)?;
+    }
+    Ok(())
 }
 
 /// Ends an upload with the amounts that it used: none, where it failed. Repeating it changes nothing.
 pub fn settle_upload<S: Shelf>(shelf: &mut S, key: &str, used: Stored, now: u64) -> Result<(), S::Error> {
     let Some(reservation) = read::<Reservation, S>(shelf, &upload_key(key))? else { return Ok(()) };
-    if reservation.day == now / DAY_MS {
-        for account in &reservation.accounts {
-            let mut sum = Day::of(shelf, account, reservation.day)?;
-            sum.replace(reservation.held, used);
-            sum.write(shelf, account)?;
-        }
-    }
+    let Reservation { day, held, accounts } = reservation;
+    settle_count(shelf, (day, &accounts), (held, used), now)?;
     shelf.remove(&upload_key(key))
 }
 

@@ -210,6 +210,7 @@ impl Thread {
             lease_ms: LEASE_MS,
             most: Grant { tokens: Some(0), microusd: Some(0) },
             least: Amount::default(),
+            import: None,
         };
         let admitted = accounts::admit(&self.env, &self.clock, &owner.tenant, question).await;
         admitted.map_err(|error| internal(&error))?.map(drop).map_err(ApiError::from)

@@ -176,7 +176,7 @@ mod tests {
     use crate::storage::schema::{
         CREATE, CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, PUT_QUEUED, UPSERT_PLAN, UPSERT_SUMMARY,
     };
-    use crate::storage::{instruction_rows, session_rows, title_rows};
+    use crate::storage::{digest_rows, instruction_rows, session_rows, title_rows};
     use engine::journal::Agent;
 
     /// The other tables of a thread, and why the export does not read them here. A column that is new in one of those with
@@ -195,6 +195,7 @@ mod tests {
         ("kept_instructions", "a copy of those in D1", ""),
         ("title_wish", "the service's own", ""),
         ("workflow_repeats", "the service's own", ""),
+        ("request_digests", "digests of requests, whose messages have a command", ""),
         ("workflow_notices", "a notice of the session's end, until it is sent", ""),
     ];
     const META: &str = "approved_tools created_at deleted_at hooks one owner path_seq request_seq schema_version \
@@ -249,8 +250,12 @@ mod tests {
     fn each_table_and_column_of_a_thread_is_exported_here_or_elsewhere() {
         let thread = thread();
         let others = [CREATE_PLANS, CREATE_QUEUE, CREATE_SUMMARIES, CREATE_AGENTS, CREATE_LIVES];
-        let more =
-            [instruction_rows::CREATE_INSTRUCTIONS, session_rows::CREATE_SESSIONS, title_rows::CREATE_WISH];
+        let more = [
+            digest_rows::CREATE_DIGESTS,
+            instruction_rows::CREATE_INSTRUCTIONS,
+            session_rows::CREATE_SESSIONS,
+            title_rows::CREATE_WISH,
+        ];
         others.into_iter().chain(more).for_each(|create| thread.execute_batch(create).unwrap());
         let names = |sql: &str| {
             let mut statement = thread.prepare(sql).unwrap();

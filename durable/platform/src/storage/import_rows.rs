@@ -1,5 +1,9 @@
 //! The rows of a conversation that a client brings. All of it is one transaction, in which no other request of the isolate
 //! runs, so a few statements write all rounds. Pure.
+//!
+//! Each round has the rows of a turn. One row for all of them would cost less, but lists, paths, versions and summaries find
+//! messages by their rows, and so does the version before this one after a rollback: it would show an empty conversation.
+//! The day's bytes bound the rows instead (`quota/imports.rs`).
 
 use serde_json::to_string;
 

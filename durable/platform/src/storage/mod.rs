@@ -5,6 +5,7 @@
 //! wasm32 only.
 
 pub mod agent_rows;
+pub mod digest_rows;
 pub mod export_rows;
 pub mod fit;
 pub mod history;
@@ -24,6 +25,8 @@ pub mod turn;
 
 #[cfg(target_arch = "wasm32")]
 pub mod agents;
+#[cfg(target_arch = "wasm32")]
+pub mod digests;
 #[cfg(target_arch = "wasm32")]
 pub mod export;
 #[cfg(target_arch = "wasm32")]

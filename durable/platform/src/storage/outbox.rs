@@ -6,6 +6,7 @@ use super::outgoing::{News, Outgoing, Present, ThreadRow};
 use super::path;
 use super::rows::json_bytes;
 use super::sql::{Store, int, unsigned};
+use bindings::rows::unsigned_integer;
 use wire::protocol::{Role, Seq, StoredMessage};
 
 /// The rows of one batch for D1.
@@ -49,7 +50,7 @@ impl Store {
     /// The user's message of the turn with this first event, whose number is the message's row. None in a turn that
     /// version 2 of the tables began: it posted its start.
     fn question(&self, seq_first: Seq) -> Result<Option<StoredMessage>, StoreError> {
-        let before = i64::try_from(seq_first).unwrap_or(i64::MAX).saturating_sub(1);
+        let before = unsigned_integer(seq_first) - 1;
         let found = self.messages(None, before, 1)?.pop().map(|(_, message)| message);
         Ok(found.filter(|message| message.role == Role::User))
     }

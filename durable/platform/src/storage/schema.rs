@@ -390,7 +390,7 @@ DROP TABLE IF EXISTS plans; DROP TABLE IF EXISTS agent_lives; DROP TABLE IF EXIS
 DROP TABLE IF EXISTS queued_messages; DROP TABLE IF EXISTS removed_messages;
 DROP TABLE IF EXISTS summaries; DROP TABLE IF EXISTS kept_instructions; DROP TABLE IF EXISTS title_wish;
 DROP TABLE IF EXISTS workflow_sessions; DROP TABLE IF EXISTS workflow_steps; DROP TABLE IF EXISTS workflow_notices;
-DROP TABLE IF EXISTS agents; DROP TABLE IF EXISTS agent_states; DROP TABLE IF EXISTS agent_rounds;
+DROP TABLE IF EXISTS request_digests; DROP TABLE IF EXISTS agents; DROP TABLE IF EXISTS agent_states; DROP TABLE IF EXISTS agent_rounds;
 ";
 
 /// Turns the one row of `meta` into a tombstone.

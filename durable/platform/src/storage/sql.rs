@@ -10,6 +10,7 @@ use worker::{SqlStorage, SqlStorageValue, State, Storage};
 
 use super::schedule::Heartbeat;
 use super::{StoreError, schema};
+use bindings::rows::{integer, unsigned_integer};
 
 #[wasm_bindgen]
 extern "C" {
@@ -78,9 +79,18 @@ impl Row {
     }
 }
 
-/// An unsigned number as SQLite keeps it. Ours are times, counts and event numbers: far below 2^53.
+/// An unsigned number as SQLite keeps it.
 pub fn int(value: u64) -> SqlStorageValue {
-    SqlStorageValue::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+    SqlStorageValue::Integer(unsigned_integer(value))
+}
+
+/// The parameters of a statement, with integers that JavaScript holds.
+fn parameters<const N: usize>(values: [SqlStorageValue; N]) -> Vec<SqlStorageValue> {
+    let parameter = |value| match value {
+        SqlStorageValue::Integer(value) => SqlStorageValue::Integer(integer(value)),
+        value => value,
+    };
+    values.into_iter().map(parameter).collect()
 }
 
 /// A number that SQLite gave back; ours are never negative.
@@ -150,7 +160,7 @@ impl Store {
         query: &str,
         bindings: [SqlStorageValue; N],
     ) -> Result<(), StoreError> {
-        self.sql.exec(query, Vec::from(bindings)).map(drop).map_err(|error| StoreError(error.to_string()))
+        self.sql.exec(query, parameters(bindings)).map(drop).map_err(|error| StoreError(error.to_string()))
     }
 
     /// Runs a statement for its rows.
@@ -159,7 +169,7 @@ impl Store {
         query: &str,
         bindings: [SqlStorageValue; N],
     ) -> Result<Vec<Row>, StoreError> {
-        let cursor = self.sql.exec(query, Vec::from(bindings));
+        let cursor = self.sql.exec(query, parameters(bindings));
         let cursor = cursor.map_err(|error| StoreError(error.to_string()))?;
         cursor.raw().map(|row| row.map(Row).map_err(|error| StoreError(error.to_string()))).collect()
     }

@@ -102,6 +102,9 @@ pub enum ThreadCommand {
         /// Whether a new thread stands in no list, and is deleted a day after its last message.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         unlisted: bool,
+        /// The digest of a request with an `Idempotency-Key`. Another request that finds its turn is refused.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request_digest: Option<String>,
     },
     /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
     /// has read it. Without answers: the turn that is named, or the open one, from its start.
@@ -267,7 +270,7 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, unanswered, #[serde(default)] unlisted },
+    "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, unanswered, #[serde(default)] unlisted, request_digest },
     "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop, #[serde(default)] address },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },

@@ -50,6 +50,7 @@ pub enum ErrorCode {
     QueueFull,
     MessageBegun,
     StaleRequestSeq,
+    IdempotencyKeyReused,
     TooManyVersions,
     TooManyPins,
     TooManyHooks,
@@ -132,6 +133,9 @@ impl ErrorCode {
             ErrorCode::QueueFull => ("queue_full", 409, "The queue of messages is full"),
             ErrorCode::MessageBegun => ("message_begun", 409, "The turn of the message has begun"),
             ErrorCode::StaleRequestSeq => ("stale_request_seq", 409, "A newer request was seen"),
+            ErrorCode::IdempotencyKeyReused => {
+                ("idempotency_key_reused", 409, "The key was used for another request")
+            }
             ErrorCode::TooManyVersions => {
                 ("too_many_versions", 409, "The message has reached the limit of versions")
             }

@@ -23,6 +23,7 @@ fn chat(request: &Value) -> ThreadCommand {
         history: Vec::new(),
         unanswered: None,
         unlisted: false,
+        request_digest: None,
     }
 }
 
@@ -32,7 +33,18 @@ fn spoken(follows: Option<Uuid>) -> ThreadCommand {
         unreachable!()
     };
     let (dialect, history, unanswered, unlisted) = (Some(Dialect::AiSdk), Vec::new(), None, false);
-    ThreadCommand::Chat { turn_id, request, visitor, dialect, follows, history, unanswered, unlisted }
+    let request_digest = None;
+    ThreadCommand::Chat {
+        turn_id,
+        request,
+        visitor,
+        dialect,
+        follows,
+        history,
+        unanswered,
+        unlisted,
+        request_digest,
+    }
 }
 
 fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u64>) -> ThreadCommand {
@@ -57,6 +69,7 @@ fn brought() -> ThreadCommand {
         history: vec!["Before".to_owned(), "Yes.".to_owned()],
         unanswered: Some("And".to_owned()),
         unlisted: true,
+        request_digest: Some("0f".to_owned()),
     }
 }
 

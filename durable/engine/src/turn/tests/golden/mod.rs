@@ -1,12 +1,13 @@
 //! Journals of each shipped format, each resumed to its end by the present code.
 //!
 //! A journal is a file of `journal/golden/FORMAT`, one entry a line. Its name gives its scenario and the
-//! moment at which the run was lost. `make journals` writes those of the present format anew. Those of older
-//! formats stay as they are, and so do those of former code. A folder `FORMAT-DAY` has the journals of a format whose
-//! shape changed after that day, as a release had written them.
+//! moment at which the run was lost. `make journals` writes those of the present format that are not there yet. A journal
+//! that is there stays as it is (`shipped.rs`). A folder `FORMAT-DAY` has the journals of a format whose shape changed on
+//! that day, as deployed code had written them; a number behind the day tells two shapes of one day apart.
 
 mod scenario;
 mod scenarios;
+mod shipped;
 mod wired;
 
 use std::fs;
@@ -105,14 +106,23 @@ fn the_journals_of_this_format_are_what_is_written() {
         for (moment, case) in moments(scenario) {
             let path = folder(FORMAT).join(format!("{}.{moment}.jsonl", scenario.name));
             if writes {
-                fs::write(&path, as_lines(&case)).unwrap();
+                shipped::add(&path, &as_lines(&case));
             }
             let golden = fs::read_to_string(&path).unwrap_or_default();
             let shapes = |text: &str| {
                 text.lines().map(|line| shape(&serde_json::from_str(line).unwrap())).collect::<Vec<_>>()
             };
-            assert_eq!(shapes(&golden), shapes(&as_lines(&case)), "{}: make journals", path.display());
+            assert_eq!(
+                shapes(&golden),
+                shapes(&as_lines(&case)),
+                "{}: where it is missing: make journals. Where its shape is another one now: {}",
+                path.display(),
+                shipped::ADVICE
+            );
         }
+    }
+    if writes {
+        shipped::complete(&shipped::list());
     }
 }
 
