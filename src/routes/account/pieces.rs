@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::json;
+use wire::protocol::r2_key;
 use worker::{Bucket, Conditional, Object, Range, Result};
 
 use crate::account::export::{Line, PIECE_BYTES, Place, line};
@@ -11,10 +12,11 @@ use crate::account::kinds::Folder;
 /// The next piece of a folder's files, and the place behind it. A file that changes while it is read begins anew, in its
 /// new version.
 pub async fn piece(bucket: &Bucket, folder: &Folder, place: &Place) -> Result<Option<(Line, Place)>> {
-    let name = place.name().unwrap_or_default();
+    // A cursor that somebody made up may name a file that cannot be; no file is behind it.
+    let Some(last) = r2_key(&folder.prefix, place.name().unwrap_or_default()) else { return Ok(None) };
     let begun = match &place.piece {
         Some((version, from)) => {
-            let found = bucket.head(format!("{}{name}", folder.prefix)).await?;
+            let found = bucket.head(&last).await?;
             found.map(|object| (if object.etag() == *version { *from } else { 0 }, object))
         }
         None => None,
@@ -24,7 +26,7 @@ pub async fn piece(bucket: &Bucket, folder: &Folder, place: &Place) -> Result<Op
         None => {
             let list = bucket.list().prefix(folder.prefix.as_str()).limit(1);
             let list = match place.name() {
-                Some(name) => list.start_after(format!("{}{name}", folder.prefix)),
+                Some(_) => list.start_after(last),
                 None => list,
             };
             list.execute().await?.objects().into_iter().next().map(|object| (0, object))

@@ -78,7 +78,7 @@ pub use message::{
     MessageList, ReachedLimit, Role, SentContent, StandingApproval, StopNote, StoredMessage, Taken,
     ThreadDetail, ThreadList, ThreadSummary, TurnVersion, WorkspaceList,
 };
-pub use owner::{ANONYMOUS, FOLDERS, Owner, hex, quota_object_name, workspaces_beside};
+pub use owner::{ANONYMOUS, FOLDERS, Owner, hex, quota_object_name, r2_key, workspaces_beside};
 pub use part::{CUT_MARK, DETAIL_CHARS, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{
