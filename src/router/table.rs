@@ -195,6 +195,7 @@ routes! {
     Get "/api/me/erasure" => Erasure, Open, Nothing;
     /// Exports all data of the user, a page at a time: a JSON object a line, each with its `kind`. The last line of a page is
     /// of the kind `page` and has the `next_cursor`, or of the kind `end`: then the export is complete.
+    /// Without the scope `admin` the records of turns have digests in the place of the words of the operator's hooks.
     Get "/api/me/export" => Export, Needs(Read), Nothing;
     /// Lists the user's sessions, newest first: those that their API keys opened, or a visitor's own after its first turn.
     Get "/api/me/sessions" => Sessions, Needs(Read), Nothing;

@@ -23,7 +23,7 @@ async fn a_search_of_the_web_reads_its_pages() {
     let page = |name: &str| format!("{}/site/{name}?marker={site}", case.llm.url());
     let missing = format!("the page did not come: {} answered with status 404", page("missing"));
     let expected = format!(
-        "126 days [1].\n\nSources:\n[1] {}\n[3] {}\n\nCould not be used:\n[2] {}: {missing}",
+        "126 days [1].\n\n<sources>\n[1] {}\n[3] {}\n</sources>\n\n<unread>\n[2] {}: {missing}\n</unread>",
         page("page"),
         page("latin"),
         page("missing")

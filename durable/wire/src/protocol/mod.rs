@@ -57,7 +57,7 @@ pub use form::{
 pub use hook::HOOK_NAME;
 pub use hook::{
     HOOK_AGENT, Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
-    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
+    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook, digest_in, digest_text,
 };
 pub use instructions::{
     ClientInstructions, Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions,
