@@ -66,7 +66,7 @@ mod tests {
         let mut found = Vec::new();
         let mut open: Option<(String, usize)> = None;
         for (at, _) in message.match_indices('<') {
-            let word = message[at + 1..].trim_start();
+            let word = message.get(at + 1..).unwrap().trim_start();
             let (ends, word) = word.strip_prefix('/').map_or((false, word), |word| (true, word.trim_start()));
             if !word.get(..SPEAKER.len()).is_some_and(|word| word.eq_ignore_ascii_case(SPEAKER)) {
                 continue;
@@ -74,10 +74,10 @@ mod tests {
             match (ends, open.take()) {
                 (false, None) => {
                     let (name, _) = word.split_once("name=\"").unwrap().1.split_once('"').unwrap();
-                    open = Some((name.to_owned(), at + message[at..].find(">\n").unwrap() + 2));
+                    open = Some((name.to_owned(), at + message.get(at..).unwrap().find(">\n").unwrap() + 2));
                 }
                 (true, Some((name, from))) => {
-                    found.push((name, message[from..at].strip_suffix('\n').unwrap().to_owned()));
+                    found.push((name, message.get(from..at).unwrap().strip_suffix('\n').unwrap().to_owned()));
                 }
                 other => panic!("{other:?} at {at} of {message:?}"),
             }
