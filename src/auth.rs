@@ -12,12 +12,16 @@ pub mod session;
 pub mod sessions;
 pub mod signed_in;
 
-use wire::protocol::{ApiError, ErrorCode, Owner};
+use wire::protocol::{ANONYMOUS, ApiError, ErrorCode, Owner};
 
 use api_key::{ApiKey, KeyLabel};
 use jwt::Issuer;
-use scope::Scopes;
+use scope::{Scope, Scopes};
 use signed_in::SessionToken;
+
+/// How lately somebody must have signed in who erases their account: time to save an export first, and too short for most
+/// who find a browser or a token of somebody else. Our choice; OpenID Connect has `max_age` for it.
+pub const RECENT_MS: u64 = 600_000;
 
 /// The user whom a verified credential stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +51,31 @@ pub struct Verified {
     pub expires_at: Option<u64>,
     /// The API key, or the one that opened the session; `None` for a token.
     pub key: Option<KeyLabel>,
+    /// When its user signed in, as far as a session's row or a token says so.
+    pub signed_in_at: Option<u64>,
 }
 
 impl Verified {
+    /// Whether it may erase all data of its user: a key by its own scope, a visitor, who has nothing but the cookie, and
+    /// everybody else within ten minutes of signing in. The refusal says how.
+    pub fn may_erase(&self, now: u64) -> Result<(), ApiError> {
+        let Principal { owner, authority, scopes } = &self.principal;
+        let is_key = self.key.is_some() && *authority == Authority::Bearer;
+        if is_key {
+            return lacks_unless(scopes.has(Scope::Erase), Scope::Erase);
+        }
+        lacks_unless(scopes.has(Scope::Write), Scope::Write)?;
+        let is_recent = self.signed_in_at.is_some_and(|at| now.saturating_sub(at) <= RECENT_MS);
+        match owner.issuer == ANONYMOUS || is_recent {
+            true => Ok(()),
+            false => Err(ApiError::new(
+                ErrorCode::SignInAgain,
+                "To delete all your data, sign out and in again first: this works for ten minutes after signing in, or \
+                 with an API key that has the scope erase.",
+            )),
+        }
+    }
+
     /// Whether it is over.
     pub fn expired(&self, now: u64) -> bool {
         self.expires_at.is_some_and(|at| at <= now)
@@ -104,6 +130,16 @@ pub fn presented(
 fn bearer(authorization: &str) -> Option<&str> {
     let (scheme, token) = authorization.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+fn lacks_unless(has: bool, scope: Scope) -> Result<(), ApiError> {
+    if has { Ok(()) } else { Err(lacks(scope)) }
+}
+
+/// The refusal of a credential without this scope.
+pub fn lacks(scope: Scope) -> ApiError {
+    let detail = format!("this route needs the scope {}", scope.as_str());
+    ApiError::new(ErrorCode::InsufficientScope, detail)
 }
 
 /// The refusal of a credential. To give attackers no hint, its detail does not tell which part was wrong.

@@ -1,12 +1,12 @@
 //! Compares the entries that a replay has written with those of the record. Times differ and do not count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use engine::journal::{Entry, Fact, TurnEnd, TurnStop};
 use serde_json::Value;
 use wire::model::ToolCall;
-use wire::protocol::{BudgetReason, FinishReason};
+use wire::protocol::{BudgetReason, FinishReason, digest_in};
 
 use crate::record::{End, Record};
 
@@ -43,14 +43,35 @@ pub fn is_left_out(fact: &Fact) -> bool {
     matches!(fact, Fact::Parked { .. } | Fact::Unparked { .. }) || is_frozen(fact)
 }
 
+/// The levels of a record in which a hook asked a model by words that the record lacks.
+fn without_words(record: &Record) -> BTreeSet<&str> {
+    let opened = record.entries.iter().filter_map(|entry| match &entry.fact {
+        Fact::Opened(spec) => digest_in(&spec.system).map(|_| entry.at.as_str()),
+        _ => None,
+    });
+    opened.collect()
+}
+
+/// The verdicts of hooks that a replay takes as the record has them, because it has digests in the place of their words.
+pub fn given_verdicts(record: &Record) -> usize {
+    without_words(record).len()
+}
+
 /// The first difference between a record and its replay.
 pub fn first(record: &Record, replayed: &[Entry], end: Option<&TurnEnd>) -> Option<Difference> {
     let of_replay: BTreeMap<String, &Entry> = replayed.iter().map(|entry| (entry.key(), entry)).collect();
     let of_record: BTreeMap<String, &Entry> =
         record.entries.iter().map(|entry| (entry.key(), entry)).collect();
+    let without_words = without_words(record);
+    let is_given = |entry: &Entry| {
+        let level = entry.at.trim_end_matches(|digit: char| digit.is_ascii_digit());
+        without_words.contains(level)
+    };
+    let fact =
+        |entry: &Entry| if is_given(entry) { told(&without_request(&entry.fact)) } else { told(&entry.fact) };
     for entry in record.entries.iter().filter(|entry| !is_left_out(&entry.fact)) {
         let key = entry.key();
-        let (recorded, replayed) = (told(&entry.fact), of_replay.get(&key).map(|entry| told(&entry.fact)));
+        let (recorded, replayed) = (fact(entry), of_replay.get(&key).map(|entry| fact(entry)));
         if replayed.as_ref() != Some(&recorded) {
             return Some(Difference { at: key, recorded: Some(recorded), replayed });
         }
@@ -70,6 +91,19 @@ pub fn first(record: &Record, replayed: &[Entry], end: Option<&TurnEnd>) -> Opti
         recorded: Some(json(recorded)),
         replayed: replayed.as_ref().map(json),
     })
+}
+
+/// A fact of a model call without what follows from the words of its request.
+fn without_request(fact: &Fact) -> Fact {
+    let mut fact = fact.clone();
+    match &mut fact {
+        Fact::ModelStarted { digest, held, held_microusd, .. } => {
+            (*digest, *held, *held_microusd) = (String::new(), Default::default(), None);
+        }
+        Fact::ModelEnded { digest, .. } => digest.clear(),
+        _ => {}
+    }
+    fact
 }
 
 /// A fact without its times, and without marks that older records lack, in JSON.

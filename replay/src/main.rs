@@ -30,8 +30,17 @@ fn told(file: &str) -> (String, u8) {
     let replayed = text.and_then(|text| Record::read(&text));
     match replayed.and_then(|record| replay(&record).map_err(|why| why.0)) {
         Ok(Replayed { difference: Some(difference), .. }) => (difference.to_string(), 1),
-        Ok(Replayed { model_calls, tool_calls, .. }) => {
-            (format!("the same ({model_calls} model calls, {tool_calls} tool calls)"), 0)
+        Ok(Replayed { model_calls, tool_calls, given_verdicts, .. }) => {
+            let same = format!("the same ({model_calls} model calls, {tool_calls} tool calls)");
+            match given_verdicts {
+                0 => (same, 0),
+                _ => (
+                    format!(
+                        "{same}; {given_verdicts} verdicts of hooks are taken as recorded: digests stand for their words"
+                    ),
+                    0,
+                ),
+            }
         }
         Err(why) => (why, 2),
     }

@@ -34,6 +34,8 @@ pub struct Replayed {
     pub difference: Option<Difference>,
     pub model_calls: usize,
     pub tool_calls: usize,
+    /// The verdicts of hooks that are taken from the record, which has no words of these hooks.
+    pub given_verdicts: usize,
     /// Each request of each level, rebuilt, in the order in which the engine made them.
     pub requests: Vec<ModelRequest>,
 }
@@ -94,6 +96,7 @@ pub fn replay(record: &Record) -> Result<Replayed, Unplayable> {
         difference: compare::first(record, &entries, player.written.end.borrow().as_ref()),
         model_calls: count(|fact| matches!(fact, Fact::ModelStarted { .. })),
         tool_calls: count(|fact| matches!(fact, Fact::ToolEnded(_))),
+        given_verdicts: compare::given_verdicts(record),
         requests: player.written.requests.take(),
     })
 }

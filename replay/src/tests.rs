@@ -54,7 +54,10 @@ fn restored_agents_go_as_they_went() {
         .collect();
     let taken = "nobody was restored from \"a.json\": these names are taken: hand. `as` gives the first agent of the dump \
                  another name";
-    assert_eq!(results, [taken, "restored: twin, hand", taken, "I woke.", "[twin] I woke."]);
+    assert_eq!(
+        results,
+        [taken, "restored: twin, hand", taken, "I woke.", "<speaker name=\"twin\">\nI woke.\n</speaker>"]
+    );
     assert_eq!(replayed(&recorded(&case)).difference, None);
 }
 

@@ -21,6 +21,8 @@ pub const STEP_REQUESTS: u32 = 1 + MESSAGES + 1;
 pub const MESSAGES: u32 = 10;
 /// The bytes of a file in one line. A multiple of three, so the pieces' base64 can be put together as it is.
 pub const PIECE_BYTES: u64 = 196_608;
+/// The kind of the lines of records.
+pub const RECORD: &str = "record";
 /// The longest cursor: a key of R2 has at most 1,024 bytes, and JSON and base64 may make three times as many of them.
 const MAX_CURSOR_BYTES: usize = 4_096;
 

@@ -89,6 +89,9 @@ pub struct KeyRow {
     pub expires_at: Option<u64>,
     pub revoked_at: Option<u64>,
     pub last_used_at: Option<u64>,
+    /// When the session began that the row opens; absent for a key itself.
+    #[serde(default)]
+    pub signed_in_at: Option<u64>,
 }
 
 impl KeyRow {
@@ -107,7 +110,8 @@ impl KeyRow {
         let owner = Owner { issuer: ISSUER.to_owned(), tenant: self.tenant, user: user.to_owned() };
         let principal = Principal { owner, authority, scopes: Scopes::parse(&self.scopes) };
         let key = Some(KeyLabel { prefix: self.prefix, name: self.name });
-        let verified = Verified { principal, expires_at: self.expires_at, key };
+        let (expires_at, signed_in_at) = (self.expires_at, self.signed_in_at);
+        let verified = Verified { principal, expires_at, key, signed_in_at };
         (!verified.expired(now)).then_some(verified)
     }
 }
@@ -145,6 +149,7 @@ mod tests {
             expires_at: None,
             revoked_at: None,
             last_used_at: None,
+            signed_in_at: None,
         }
     }
 

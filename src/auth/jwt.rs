@@ -140,7 +140,10 @@ impl Issuer {
         let owner = Owner { issuer: self.name.clone(), tenant: tenant.to_owned(), user: sub.clone() };
         let expires_at = Some(((*exp + SKEW_S) * 1_000.0) as u64);
         let principal = Principal { owner, authority, scopes: Scopes::USER };
-        Some(Verified { principal, expires_at, key: None })
+        // OpenID Connect Core §2: when the user signed in. A refresh makes a new token with the old time.
+        let auth_time = token.all_claims.get("auth_time").and_then(Value::as_f64);
+        let signed_in_at = auth_time.or(*iat).map(|at| (at * 1_000.0) as u64);
+        Some(Verified { principal, expires_at, key: None, signed_in_at })
     }
 }
 

@@ -126,7 +126,8 @@ impl Providers {
         let issuer = self.find(id)?.issuer.name.clone();
         let owner = Owner { issuer, tenant: row.tenant, user: user.to_owned() };
         let principal = Principal { owner, authority: Authority::Ambient, scopes: Scopes::USER };
-        let verified = Verified { principal, expires_at: row.expires_at, key: None };
+        let verified =
+            Verified { principal, expires_at: row.expires_at, key: None, signed_in_at: row.signed_in_at };
         (!verified.expired(now)).then_some(verified)
     }
 }

@@ -9,6 +9,8 @@ pub enum Scope {
     Write,
     /// Manages the API keys of the tenant, and reads its audit log. Only a key that was minted with this scope has it.
     Admin,
+    /// Erases all data of its user (`Access::Erases`). Only a key that was minted with this scope has it.
+    Erase,
 }
 
 /// The access that a route demands of a request before it runs.
@@ -26,6 +28,9 @@ pub enum Access {
     /// A credential with this scope may ask, from a known origin or from no page, whatever the credential: a server of MCP
     /// refuses a page that was made to ask it.
     NeedsAtOrigin(Scope),
+    /// A credential that may erase its user's account may ask (`Verified::may_erase`), from a known origin where it is
+    /// ambient.
+    Erases,
 }
 
 impl Access {
@@ -33,14 +38,12 @@ impl Access {
     pub fn needs_known_origin(self) -> bool {
         match self {
             Access::Unlimited | Access::Open | Access::Needs(Scope::Read) => false,
-            Access::KnownOrigin | Access::Needs(Scope::Write | Scope::Admin) | Access::NeedsAtOrigin(_) => {
-                true
-            }
+            Access::KnownOrigin | Access::Needs(_) | Access::NeedsAtOrigin(_) | Access::Erases => true,
         }
     }
 }
 
-const ALL: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Admin];
+const ALL: [Scope; 4] = [Scope::Read, Scope::Write, Scope::Admin, Scope::Erase];
 
 impl Scope {
     /// The word for it, in `api_keys.scopes` and on the wire.
@@ -49,6 +52,7 @@ impl Scope {
             Scope::Read => "read",
             Scope::Write => "write",
             Scope::Admin => "admin",
+            Scope::Erase => "erase",
         }
     }
 
@@ -103,12 +107,13 @@ mod tests {
 
     #[test]
     fn scopes_are_words() {
-        let table: [(&str, &[&str]); 8] = [
+        let table: [(&str, &[&str]); 9] = [
             ("", &[]),
             ("read", &["read"]),
             ("  write   read ", &["read", "write"]),
             ("admin", &["admin"]),
             ("read read", &["read"]),
+            ("erase admin", &["admin", "erase"]),
             ("Read WRITE", &[]),
             ("read,write", &[]),
             ("everything admin*", &[]),

@@ -70,7 +70,7 @@ mod tests {
     fn key(user: &str, expires_at: Option<u64>) -> Verified {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: user.to_owned() };
         let principal = Principal { owner, authority: Authority::Bearer, scopes: Scopes::USER };
-        Verified { principal, expires_at, key: None }
+        Verified { principal, expires_at, key: None, signed_in_at: None }
     }
 
     fn digest(of: usize) -> [u8; 32] {

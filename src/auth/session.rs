@@ -54,7 +54,12 @@ impl AnonymousSession {
 
     /// The session as a verified credential.
     pub fn verified(&self) -> Verified {
-        Verified { principal: self.principal(), expires_at: Some(self.expires_at), key: None }
+        Verified {
+            principal: self.principal(),
+            expires_at: Some(self.expires_at),
+            key: None,
+            signed_in_at: None,
+        }
     }
 }
 

@@ -69,7 +69,7 @@ pub fn end_of(key: &Verified, now: u64) -> u64 {
 pub struct Opened {
     pub user_id: String,
     pub expires_at: Option<u64>,
-    /// The session's scopes: `read`, `write`, `admin`.
+    /// The session's scopes: `read`, `write`, `admin`, `erase`.
     pub scopes: Vec<&'static str>,
     /// The API key that opened it; null for other sessions, and for a token that a proxy adds.
     pub key: Option<KeyLabel>,
@@ -82,7 +82,7 @@ pub struct Opened {
 }
 
 impl From<Verified> for Opened {
-    fn from(Verified { principal, expires_at, key }: Verified) -> Self {
+    fn from(Verified { principal, expires_at, key, signed_in_at: _ }: Verified) -> Self {
         Opened {
             user_id: principal.owner.user_id(),
             expires_at,
@@ -106,7 +106,7 @@ mod tests {
         let owner = Owner { issuer: "key".to_owned(), tenant: "acme".to_owned(), user: "ada".to_owned() };
         let principal = Principal { owner, authority: Authority::Bearer, scopes: Scopes::parse("read") };
         let key = KeyLabel { prefix: "0a1b".to_owned(), name: "laptop".to_owned() };
-        Verified { principal, expires_at, key: Some(key) }
+        Verified { principal, expires_at, key: Some(key), signed_in_at: None }
     }
 
     #[test]

@@ -1,5 +1,8 @@
-use super::{Authority, Credential, presented};
+use super::api_key::KeyLabel;
+use super::scope::Scopes;
+use super::{Authority, Credential, Principal, RECENT_MS, Verified, presented};
 use crate::auth::jwt::Issuer;
+use wire::protocol::Owner;
 
 const KEY: &str = "espk_0a1b2c3d_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
@@ -80,4 +83,51 @@ fn a_request_without_a_credential_is_refused() {
         assert_eq!(found(&[("cookie", cookies)], &[]), NONE, "{cookies:?}");
     }
     assert_eq!(found(&[], &[]), NONE);
+}
+
+/// The code with which an account is not erased, by a credential of this issuer; an empty one where it may be. `key`: one
+/// opened it, or is it.
+fn refusal(
+    issuer: &str,
+    authority: Authority,
+    key: bool,
+    scopes: &str,
+    signed_in_at: Option<u64>,
+) -> &'static str {
+    let owner = Owner { issuer: issuer.to_owned(), tenant: "acme".to_owned(), user: "ada".to_owned() };
+    let principal = Principal { owner, authority, scopes: Scopes::parse(scopes) };
+    let key = key.then(|| KeyLabel { prefix: "0a1b".to_owned(), name: "laptop".to_owned() });
+    let verified = Verified { principal, expires_at: None, key, signed_in_at };
+    verified.may_erase(5_000_000).map_or_else(|error| error.code.as_str(), |()| "")
+}
+
+// Issue 46, L5
+#[test]
+fn an_account_is_erased_by_a_visitor_a_recent_sign_in_or_a_key_for_it() {
+    use Authority::{Ambient, Bearer};
+    let (recent, old) = (Some(5_000_000 - RECENT_MS), Some(5_000_000 - RECENT_MS - 1));
+    let (scope, again) = ("insufficient_scope", "sign_in_again");
+    assert_eq!(RECENT_MS, 10 * 60_000);
+    for (issuer, authority, key, scopes, at, expected) in [
+        ("anonymous", Ambient, false, "read write", None, ""),
+        // A key, whatever else it may do.
+        ("key", Bearer, true, "read write admin", None, scope),
+        ("key", Bearer, true, "erase", None, ""),
+        // A session of a key.
+        ("key", Ambient, true, "read write", recent, ""),
+        ("key", Ambient, true, "read write", old, again),
+        ("key", Ambient, true, "read write erase", old, again),
+        ("key", Ambient, true, "read", recent, scope),
+        // A session by an identity provider, and tokens. Some tokens do not say when they were made.
+        ("acme", Ambient, false, "read write", recent, ""),
+        ("acme", Ambient, false, "read write", old, again),
+        ("acme", Bearer, false, "read write", recent, ""),
+        ("acme", Bearer, false, "read write", old, again),
+        ("acme", Bearer, false, "read write", None, again),
+        // The clock of an issuer may be ahead.
+        ("acme", Bearer, false, "read write", Some(5_000_001), ""),
+    ] {
+        let found = refusal(issuer, authority, key, scopes, at);
+        assert_eq!(found, expected, "{issuer} {authority:?} {key} {scopes} {at:?}");
+    }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wire::protocol::{ErrorCode, Problem};
 
 use super::document::Types;
-use crate::auth::scope::Access;
+use crate::auth::scope::{Access, Scope};
 use crate::body::{Body, DocumentType, JsonType};
 use crate::router::{MCP, OPENAI, Row};
 
@@ -195,6 +195,9 @@ impl Contract {
         }
         operation["security"] = match self.access {
             Access::Unlimited | Access::Open | Access::KnownOrigin => json!([]),
+            Access::Erases => {
+                json!([{ "bearer": [Scope::Erase.as_str()] }, { "session": [Scope::Write.as_str()] }])
+            }
             Access::Needs(scope) | Access::NeedsAtOrigin(scope) => {
                 json!([{ "bearer": [scope.as_str()] }, { "session": [scope.as_str()] }])
             }
@@ -282,7 +285,7 @@ fn refusals_of_access(access: Access) -> &'static [ErrorCode] {
     match access {
         Access::Unlimited => &[],
         Access::Open | Access::KnownOrigin => &[ErrorCode::RateLimited],
-        Access::Needs(_) | Access::NeedsAtOrigin(_) => &[
+        Access::Needs(_) | Access::NeedsAtOrigin(_) | Access::Erases => &[
             ErrorCode::RateLimited,
             ErrorCode::Unauthenticated,
             ErrorCode::InsufficientScope,

@@ -177,7 +177,7 @@ fn contract(route: Route<'_>, row: Contract) -> Contract {
             row.in_thread().gives_nothing("It has ended.").refuses(&[E::AgentNotFound, E::TurnInProgress])
         }
         Route::EraseMe => {
-            row.takes(json!({ "confirm": "erase" })).gives::<Erasure>(202).refuses(&[E::ErasureInProgress])
+            row.takes(json!({ "confirm": "erase" })).gives::<Erasure>(202).refuses(&[E::ErasureInProgress, E::SignInAgain])
         }
         Route::Erasure => row.query(receipt()).gives::<Erasure>(200).refuses(&[E::ErasureNotFound]),
         Route::Export => row

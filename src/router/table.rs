@@ -12,7 +12,7 @@ use wire::protocol::{
 
 use super::row::{Method, Row};
 use crate::account::erasure::Confirmation;
-use crate::auth::scope::Access::{KnownOrigin, Needs, NeedsAtOrigin, Open, Unlimited};
+use crate::auth::scope::Access::{Erases, KnownOrigin, Needs, NeedsAtOrigin, Open, Unlimited};
 use crate::auth::scope::Scope::{Admin, Read, Write};
 use crate::body::Body::{self, Nothing};
 use crate::body::{MAX_CHAT_BYTES, json, json_of, optional_json};
@@ -189,11 +189,13 @@ routes! {
     /// Erases all data of the user for ever: threads, files, documents, memories, projects, agents, workflows, usage and
     /// records. It begins at once, and takes a minute and a half at least. All keys and sessions of the user end with its
     /// beginning; the answer has a receipt, with which the progress can be read. When it is done, the same user may begin anew.
-    Delete "/api/me" => EraseMe, Needs(Write), json::<Confirmation>();
+    /// A visitor may ask, an API key with the scope `erase`, and everybody else within ten minutes of signing in.
+    Delete "/api/me" => EraseMe, Erases, json::<Confirmation>();
     /// Returns the progress of an erasure, and carries it on. The receipt is the only credential.
     Get "/api/me/erasure" => Erasure, Open, Nothing;
     /// Exports all data of the user, a page at a time: a JSON object a line, each with its `kind`. The last line of a page is
     /// of the kind `page` and has the `next_cursor`, or of the kind `end`: then the export is complete.
+    /// Without the scope `admin` the records of turns have digests in the place of the words of the operator's hooks.
     Get "/api/me/export" => Export, Needs(Read), Nothing;
     /// Lists the user's sessions, newest first: those that their API keys opened, or a visitor's own after its first turn.
     Get "/api/me/sessions" => Sessions, Needs(Read), Nothing;
@@ -282,7 +284,8 @@ routes! {
 
     feature Records(RecordsRoute) {
         /// Returns the record of a turn that has ended, in JSON lines: its journal, from which each request and each result
-        /// of all its levels can be rebuilt.
+        /// of all its levels can be rebuilt. Without the scope `admin` it has digests in the place of the words of the operator's
+        /// hooks.
         Get "/api/threads/{}/turns/{}/record" => Record(id, turn), Needs(Read), Nothing;
         /// Lists the records of a thread, newest turn first.
         Get "/api/threads/{}/records" => Records(id), Needs(Read), Nothing;

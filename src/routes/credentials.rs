@@ -21,7 +21,7 @@ use crate::auth::sessions::store::VisitorRow;
 use crate::auth::sessions::{self, Kept, visitor_hash};
 use crate::auth::signed_in::SessionToken;
 use crate::auth::signed_in::store::{self, SessionRow};
-use crate::auth::{Authority, Credential, CredentialDigest, Verified, presented, unauthenticated};
+use crate::auth::{Authority, Credential, CredentialDigest, Verified, lacks, presented, unauthenticated};
 use crate::body;
 use crate::call::Call;
 use crate::problem::Failure;
@@ -73,7 +73,8 @@ impl Caller {
 pub async fn admit(call: &Call, row: &Row) -> Result<Caller, Failure> {
     let verified = match row.access {
         Access::Unlimited | Access::Open | Access::KnownOrigin => None,
-        Access::Needs(scope) | Access::NeedsAtOrigin(scope) => Some(verified(call, scope).await?),
+        Access::Needs(scope) | Access::NeedsAtOrigin(scope) => Some(of_scope(call, scope).await?),
+        Access::Erases => Some(of_eraser(call).await?),
     };
     let is_ambient =
         verified.as_ref().is_none_or(|verified| verified.principal.authority == Authority::Ambient);
@@ -87,19 +88,26 @@ pub async fn admit(call: &Call, row: &Row) -> Result<Caller, Failure> {
     Ok(Caller(verified))
 }
 
-/// Verifies the request's credential, and that it has the scope.
-async fn verified(call: &Call, scope: Scope) -> Result<Verified, Failure> {
+/// Verifies the request's credential.
+async fn verified(call: &Call) -> Result<Verified, Failure> {
     let credential = presented(|name| call.header(name), issuers(call)?, call.is_https())?;
-    let verified = verify(call, &credential).await?;
+    verify(call, &credential).await
+}
+
+/// Verifies the request's credential, and that it may erase the account.
+async fn of_eraser(call: &Call) -> Result<Verified, Failure> {
+    let verified = verified(call).await?;
+    verified.may_erase(call.now)?;
+    Ok(verified)
+}
+
+/// Verifies the request's credential, and that it has the scope.
+async fn of_scope(call: &Call, scope: Scope) -> Result<Verified, Failure> {
+    let verified = verified(call).await?;
     match verified.principal.scopes.has(scope) {
         true => Ok(verified),
         false => Err(lacks(scope).into()),
     }
-}
-
-fn lacks(scope: Scope) -> ApiError {
-    let detail = format!("this route needs the scope {}", scope.as_str());
-    ApiError::new(ErrorCode::InsufficientScope, detail)
 }
 
 fn issuers(call: &Call) -> Result<&[Issuer], ApiError> {

@@ -7,7 +7,7 @@ use features::files::{MAX_FILE_BYTES, path, room};
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, ErrorCode, FileEntry, FileList, FileVersion, FileVersionList, Owner, ThreadCommand,
-    WorkspaceList, check_workspace,
+    WorkspaceList, check_workspace, r2_key,
 };
 
 use super::{audit, threads, uploads};
@@ -143,7 +143,7 @@ async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> 
     let Workspace { files, root } = &workspace;
     let found = match wanted.filter(|id| !id.is_empty()) {
         Some(id) => history::read(files, root, &path, id).await,
-        None => files.read(&workspace.key(&path), MAX_FILE_BYTES).await,
+        None => files.read(&workspace.key(&path)?, MAX_FILE_BYTES).await,
     };
     let Some((info, Some(body))) = found.map_err(unreachable)? else { return Err(not_found()) };
     let last = path.rsplit('/').next().unwrap_or_default();
@@ -193,7 +193,7 @@ async fn write(
     only_if: OnlyIf,
 ) -> Result<Written, Failure> {
     let Workspace { files, root } = workspace;
-    let room = room(files, root, &workspace.key(path), body.len()).await.map_err(unreachable)?;
+    let room = room(files, root, &workspace.key(path)?, body.len()).await.map_err(unreachable)?;
     room.map_err(|why| ApiError::new(ErrorCode::WorkspaceFull, why))?;
     history::write(files, root, path, body, only_if, UPLOAD).await.map_err(unreachable)
 }
@@ -206,7 +206,7 @@ async fn delete(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) 
         Err(refusal) => return Ok(refusal),
     };
     let Workspace { files, root } = &workspace;
-    let found = files.read(&workspace.key(&path), MAX_FILE_BYTES).await.map_err(unreachable)?;
+    let found = files.read(&workspace.key(&path)?, MAX_FILE_BYTES).await.map_err(unreachable)?;
     let found = found.ok_or_else(not_found)?;
     audit::record_deletion(call, &own).await?;
     history::delete(files, root, &path, found).await.map_err(unreachable)?;
@@ -238,8 +238,8 @@ impl Workspace {
         Ok(Ok(Workspace { files, root: owner.workspace_root(thread_id) }))
     }
 
-    fn key(&self, path: &str) -> String {
-        format!("{}{path}", self.root)
+    fn key(&self, path: &str) -> Result<String, Failure> {
+        r2_key(&self.root, path).ok_or_else(not_found)
     }
 }
 

@@ -48,7 +48,7 @@ pub async fn mint(call: &Call, admin: Verified, body: &[u8]) -> Result<Answer, F
 
 fn scopes(words: &[String]) -> Result<Scopes, ApiError> {
     let scopes = words.iter().enumerate().map(|(index, word)| {
-        let unknown = || ApiError::field(format!("scopes[{index}]"), "expected read, write or admin");
+        let unknown = || ApiError::field(format!("scopes[{index}]"), "expected read, write, admin or erase");
         Scope::of_word(word).ok_or_else(unknown)
     });
     let scopes: Scopes = scopes.collect::<Result<_, _>>()?;

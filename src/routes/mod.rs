@@ -226,7 +226,7 @@ fn answering<'a>(
         }
         Route::EraseMe => account::erasure::begin(call, caller.owner()?, body).boxed_local(),
         Route::Erasure => account::erasure::progress(call).boxed_local(),
-        Route::Export => account::export(call, caller.owner()?).boxed_local(),
+        Route::Export => account::export(call, caller).boxed_local(),
         Route::Sessions => sessions::list(call, caller.owner()?).boxed_local(),
         Route::EndOtherSessions => sessions::end_others(call, caller.owner()?).boxed_local(),
         Route::EndSignIn { sign_in } => sessions::end(call, caller.owner()?, sign_in).boxed_local(),
@@ -238,7 +238,7 @@ fn answering<'a>(
         Route::Files(route) => files::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         Route::Projects(route) => projects::answer(call, caller.owner()?, route, body).boxed_local(),
         Route::Instructions(route) => instructions::answer(call, caller.owner()?, route, body).boxed_local(),
-        Route::Records(route) => records::answer(call, caller.owner()?, route).boxed_local(),
+        Route::Records(route) => records::answer(call, caller, route).boxed_local(),
         Route::Shares(route) => shares::answer(call, caller, route, body).boxed_local(),
         Route::Knowledge(route) => knowledge::answer(call, caller.owner()?, route, take(body)).boxed_local(),
         Route::Workflows(route) => workflows::answer(call, caller.owner()?, route, body).boxed_local(),

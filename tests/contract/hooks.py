@@ -256,7 +256,7 @@ def queued():
 
 def to_be_erased():
     """A user of their own, by their key."""
-    key = post("/api/keys", {"name": "to be erased"}).json()["key"]
+    key = post("/api/keys", {"name": "to be erased", "scopes": ["erase"]}).json()["key"]
     return {"authorization": f"Bearer {key}"}
 
 

@@ -1,6 +1,7 @@
 //! All data of a user as a whole: its export and its erasure. Issue 23, items 3 and 4.
 
 mod empty;
+mod erasers;
 mod erasure;
 mod export;
 

@@ -6,6 +6,9 @@ mod answers;
 mod lives;
 mod of_threads;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use espalier_replay::{Record, replay};
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::{d1_at, eventually};
@@ -133,8 +136,50 @@ async fn a_comment_comes_before_the_next_model_call() {
     let last = messages.last().expect("a message");
     assert_eq!(
         (&last["role"], &last["content"]),
-        (&json!("user"), &json!("[hook reader] The list is empty."))
+        (&json!("user"), &json!("<hook name=\"reader\">\nThe list is empty.\n</hook>"))
     );
+}
+
+/// A user by a key, at the instance with a bucket whose operator has a hook.
+fn closed(key: &str) -> Client {
+    Client::nobody_at(&env("ESPALIER_CLOSED_URL")).with("authorization", &format!("Bearer {key}"))
+}
+
+// Issue 46, L2: a record, and an export, have digests in the place of the operator's words, but for an admin.
+#[tokio::test]
+async fn the_operators_words_are_in_no_record_but_an_admins() {
+    for is_admin in [false, true] {
+        let scopes: &[&str] = if is_admin { &["read", "write", "admin"] } else { &["read", "write"] };
+        let new = json!({ "name": "laptop", "scopes": scopes });
+        let minted = closed(&env("ESPALIER_ADMIN_KEY")).post("/api/keys", &new).await.expect(201).await;
+        let case = Case::of(closed(minted.json().await["key"].as_str().expect("a key")));
+        let look = call("memory_list", json!({ "why": case.said("", "judge") }));
+        case.script("", [look, text("Then not.")]).await;
+        case.script("judge", [verdict("block", "it is locked")]).await;
+        let events = case.chat("What is there?").await;
+        let session = |member: &str| first(&events, "session").text(member).to_owned();
+        let path = format!("/api/threads/{}/turns/{}/record", session("thread_id"), session("turn_id"));
+        let of_object = case.client.get(&path).await.expect(200).await.text().await;
+        let list = format!("/api/threads/{}/records", session("thread_id"));
+        eventually("the record is in R2", || async {
+            (case.client.read(&list).await["records"].as_array().map(Vec::len) == Some(1)).then_some(())
+        })
+        .await;
+        let stored = case.client.get(&path).await.expect(200).await.text().await;
+        let export = case.client.get("/api/me/export").await.expect(200).await.text().await;
+        let pieces = export.lines().filter_map(|line| {
+            let line: Value = serde_json::from_str(line).ok()?;
+            BASE64_STANDARD.decode(line["content_base64"].as_str()?).ok()
+        });
+        let exported = pieces.map(|piece| String::from_utf8_lossy(&piece).into_owned()).collect::<String>();
+        for (place, record) in [("object", of_object), ("R2", stored), ("export", exported)] {
+            assert_eq!(record.contains("Block each look at secrets."), is_admin, "{place}: {record}");
+            assert!(record.contains("it is locked"), "{place}: {record}");
+            let replayed = replay(&Record::read(&record).expect("a record")).expect("a replay");
+            assert_eq!(replayed.difference, None, "{place}");
+            assert_eq!(replayed.given_verdicts, usize::from(!is_admin), "{place}");
+        }
+    }
 }
 
 // A subtask has a copy, which blocks as well.

@@ -176,8 +176,10 @@ async fn a_key_may_do_what_its_scopes_say() {
         ("GET", "/api/keys".to_owned(), "admin"),
         ("POST", "/api/keys".to_owned(), "admin"),
         ("DELETE", "/api/keys/0000".to_owned(), "admin"),
+        // Without a body it erases nothing.
+        ("DELETE", "/api/me".to_owned(), "erase"),
     ];
-    for scope in ["read", "write", "admin"] {
+    for scope in ["read", "write", "admin", "erase"] {
         let minted = mint(json!({ "name": scope, "scopes": [scope] })).await;
         let client = with_key(text_of(&minted, "key")).with("content-type", "application/json");
         for (method, path, needed) in &routes {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use engine::budget::Amount;
 use engine::hooks::speak_of_todos;
 use engine::journal::{
-    AgentLife, AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, LocalTime, Session, Setting, Summaries,
-    TurnSpec,
+    AgentLife, AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, LocalTime, MARKS, Session, Setting,
+    Summaries, TurnSpec,
 };
 use engine::offer::InContext;
 use engine::plan::update;
@@ -183,6 +183,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         format: FORMAT,
         least_reader: LEAST_READER,
         estimates: ESTIMATES,
+        marks: MARKS,
         thread_id: frame.thread_id.to_owned(),
         turn_id: frame.user_message.turn_id.clone(),
         user_message_id: frame.user_message.id.clone(),

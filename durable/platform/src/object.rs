@@ -149,7 +149,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
         ThreadCommand::Choose { turn_id } => thread.choose(&owner, turn_id).await,
         ThreadCommand::Snapshot { until, shown } => thread.snapshot(&owner, until.as_deref(), shown),
-        ThreadCommand::Record { turn_id } => thread.record(&owner, turn_id).await,
+        ThreadCommand::Record { turn_id, whole } => thread.record(&owner, turn_id, whole).await,
         ThreadCommand::Records { limit, cursor } => thread.records(&owner, limit, cursor.as_deref()).await,
         ThreadCommand::Agents => thread.list_agents(&owner),
         ThreadCommand::AgentRounds { name, cursor } => {

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use dialects::Translation;
-use futures::TryStreamExt;
+use futures::{Stream, TryStreamExt};
 use serde::Serialize;
 use worker::{Response, ResponseBody, ResponseBuilder};
 
@@ -59,6 +59,17 @@ pub fn lines_response(content_type: &str, body: ResponseBody) -> Result<Response
     builder(200)
         .and_then(|response| response.with_header("content-type", content_type))
         .map(|response| response.body(body))
+        .map_err(|error| internal(&error))
+}
+
+/// Lines of JSON, as they come.
+pub fn streamed_lines(
+    content_type: &str,
+    lines: impl Stream<Item = worker::Result<Vec<u8>>> + 'static,
+) -> Result<Response, ApiError> {
+    builder(200)
+        .and_then(|response| response.with_header("content-type", content_type))
+        .and_then(|response| response.from_stream(lines))
         .map_err(|error| internal(&error))
 }
 

@@ -151,6 +151,19 @@ fn a_malformed_token_is_refused() {
     assert!(looks_like_one("a.b.c") && !looks_like_one("a.b") && !looks_like_one("espk_a_b"));
 }
 
+// Issue 46, L5
+#[test]
+fn a_token_says_when_its_user_signed_in() {
+    let signed_in_at = |more: Value| {
+        let token = token(json!({ "alg": "RS256" }), claims(more));
+        issuer(json!({})).verify(&Token::parse(&token).unwrap(), Authority::Bearer, NOW).unwrap().signed_in_at
+    };
+    assert_eq!(signed_in_at(json!({ "iat": NOW_S, "auth_time": 7 })), Some(7_000));
+    assert_eq!(signed_in_at(json!({ "iat": 8 })), Some(8_000));
+    assert_eq!(signed_in_at(json!({ "iat": 8, "auth_time": "7" })), Some(8_000));
+    assert_eq!(signed_in_at(json!({})), None);
+}
+
 #[test]
 fn issuers_are_configured_or_refused() {
     let base = json!({ "name": "a", "issuer": "i", "audience": "u", "jwks_url": "https://x/y" });

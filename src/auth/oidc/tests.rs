@@ -166,8 +166,10 @@ fn a_session_without_a_key_is_of_a_configured_provider() {
         expires_at: Some(2_000),
         revoked_at: None,
         last_used_at: None,
+        signed_in_at: Some(7),
     };
     let verified = providers.opens(row("acme:ada:1"), 1_999).unwrap();
+    assert_eq!(verified.signed_in_at, Some(7));
     let owner = &verified.principal.owner;
     let expected = ("acme", "acme", "ada:1");
     assert_eq!((owner.issuer.as_str(), owner.tenant.as_str(), owner.user.as_str()), expected);

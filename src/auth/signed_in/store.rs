@@ -26,7 +26,7 @@ pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>>
     const QUERY: &str = "SELECT s.key_prefix AS prefix, coalesce(k.name, '') AS name, coalesce(k.hash, '') AS hash, \
         coalesce(k.tenant, s.tenant) AS tenant, coalesce(k.user_id, s.user_id) AS user_id, \
         coalesce(k.scopes, '') AS scopes, min(s.expires_at, coalesce(k.expires_at, s.expires_at)) AS expires_at, \
-        k.revoked_at, k.last_used_at FROM sessions s LEFT JOIN api_keys k ON k.prefix = s.key_prefix \
+        k.revoked_at, k.last_used_at, s.created_at AS signed_in_at FROM sessions s LEFT JOIN api_keys k ON k.prefix = s.key_prefix \
         WHERE s.hash = ?1 AND (k.prefix IS NOT NULL OR (s.key_prefix = '' AND s.tenant IS NOT NULL \
         AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = s.tenant AND e.user_id = s.user_id \
         AND e.ended_at IS NULL)))";

@@ -16,24 +16,35 @@ use crate::account::export::{
 };
 use crate::account::kinds::{self, Folder, Rows};
 use crate::account::store;
+use crate::auth::scope::Scope;
 use crate::auth::sessions::visit_of;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
+use crate::routes::credentials::Caller;
 use crate::routes::{audit, object};
 
 /// The end of the text that stands for an image or a file in a message.
 const ATTACHED: &str = " kB]";
 
 /// Answers with a page.
-pub async fn export(call: &Call, owner: Owner) -> std::result::Result<Answer, Failure> {
+pub async fn export(call: &Call, caller: Caller) -> std::result::Result<Answer, Failure> {
+    let whole = caller.has(Scope::Admin);
+    let owner = caller.owner()?;
     let cursor = query::cursor(call.query());
     let place = Place::read(cursor.as_deref())?;
     // Anybody can make up a cursor that begins an export, so each page makes sure that the log has an entry.
     audit::record_export(call, &owner, cursor.is_some()).await?;
-    let mut source =
-        Stored { env: &call.env, owner: &owner, now: call.now, requests: 0, may_repeat: false, fails: false };
+    let mut source = Stored {
+        env: &call.env,
+        owner: &owner,
+        now: call.now,
+        requests: 0,
+        whole,
+        may_repeat: false,
+        fails: false,
+    };
     let page = page(&mut source, place).await?;
     let reply = Reply::bytes(200, "application/x-ndjson", page).with("cache-control", "no-store");
     Ok(reply.with("content-disposition", "attachment; filename=\"export.jsonl\"").into())
@@ -45,6 +56,8 @@ struct Stored<'a> {
     owner: &'a Owner,
     now: u64,
     requests: u32,
+    /// Whether records have the words of the operator's hooks.
+    whole: bool,
     /// Whether this step may repeat a request to an object that failed, and whether one failed for good.
     may_repeat: bool,
     fails: bool,
@@ -228,7 +241,8 @@ impl Stored<'_> {
             return Ok(Step { next: behind, ..Step::default() });
         };
         self.requests += 2;
-        let piece = piece(&bucket, folder, place).await.map_err(Failure::internal("exporting files"))?;
+        let piece =
+            piece(&bucket, folder, place, self.whole).await.map_err(Failure::internal("exporting files"))?;
         Ok(match piece {
             None => Step { next: Some(place.clone().numbered(place.at + 1)), ..Step::default() },
             Some((mut piece, next)) => {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use espalier_test_support::client::assert_problem;
-use espalier_test_support::identity::users;
+use espalier_test_support::identity::{now_s, users};
 use espalier_test_support::stored::{change_at, change_object_at, d1, eventually, object_at, places};
 use espalier_test_support::{Case, Client, Value, call, env, json, new_id, text};
 
@@ -12,17 +12,18 @@ use tokio::net::TcpStream;
 use uuid::Uuid;
 use wire::protocol::Owner;
 
+use super::erasers::signed_in;
 use super::export::{exported, kinds_of};
 use super::{MAIN, Planted, failing, plant};
 
-const CLOSED: &str = "ESPALIER_CLOSED_STATE_DIR";
+pub const CLOSED: &str = "ESPALIER_CLOSED_STATE_DIR";
 
-fn confirmed() -> String {
+pub fn confirmed() -> String {
     json!({ "confirm": "erase" }).to_string()
 }
 
 /// Begins an erasure, and returns its receipt.
-async fn begin(client: &Client) -> String {
+pub async fn begin(client: &Client) -> String {
     let client = client.with("content-type", "application/json");
     let reply = client.send("DELETE", "/api/me", confirmed()).await.expect(202).await;
     assert!(reply.header("set-cookie").contains("Max-Age=0"), "{}", reply.header("set-cookie"));
@@ -132,12 +133,12 @@ async fn nothing_of_a_visitor_is_left() {
     assert_problem(client.get("/api/threads").await, 401, "unauthenticated", None).await;
 }
 
-fn with_key(key: &Value) -> Client {
+pub fn with_key(key: &Value) -> Client {
     let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
     closed.with("authorization", &format!("Bearer {}", key.as_str().expect("a key")))
 }
 
-async fn mint(with: &Client, user: &str, scopes: &[&str]) -> Value {
+pub async fn mint(with: &Client, user: &str, scopes: &[&str]) -> Value {
     let new = json!({ "name": "laptop", "user": user, "scopes": scopes });
     with.post("/api/keys", &new).await.expect(201).await.json().await["key"].take()
 }
@@ -146,7 +147,7 @@ async fn mint(with: &Client, user: &str, scopes: &[&str]) -> Value {
 async fn a_users_keys_and_sessions_end_and_a_new_key_begins_anew() {
     let (user, colleague) = (new_id(), new_id());
     let admin = with_key(&env("ESPALIER_ADMIN_KEY").into());
-    let own = mint(&admin, &user, &["read", "write", "admin"]).await;
+    let own = mint(&admin, &user, &["read", "write", "admin", "erase"]).await;
     let client = with_key(&own);
     let of_colleague = with_key(&mint(&client, &colleague, &["read", "write"]).await);
     let closed = Client::nobody_at(&env("ESPALIER_CLOSED_URL"));
@@ -155,9 +156,6 @@ async fn a_users_keys_and_sessions_end_and_a_new_key_begins_anew() {
     let instructions = json!({ "content": "Briefly." });
     browser.put("/api/me/instructions", &instructions).await.expect(200).await;
     let reads = with_key(&mint(&admin, &user, &["read"]).await);
-    let reads = reads.with("content-type", "application/json");
-    let refused = reads.send("DELETE", "/api/me", confirmed()).await;
-    assert_problem(refused, 403, "insufficient_scope", None).await;
 
     let receipt = begin(&client).await;
     let between = with_key(&mint(&admin, &user, &["read", "write"]).await);
@@ -191,7 +189,12 @@ async fn a_user_whom_a_token_names_is_refused_meanwhile_and_begins_anew() {
     case.script("", [text("Hello."), text("Anew.")]).await;
     case.chat("Hello").await;
     let user_id = exported(&token).await.0[0]["owner"].clone();
-    let receipt = begin(&token.with("cf-connecting-ip", "203.0.113.9")).await;
+    // Its token says nothing of a sign-in.
+    let asking = token.with("content-type", "application/json");
+    let refused = asking.send("DELETE", "/api/me", confirmed()).await;
+    assert_problem(refused, 403, "sign_in_again", None).await;
+    let recent = signed_in(&user, now_s()).await;
+    let receipt = begin(&recent.with("cf-connecting-ip", "203.0.113.9")).await;
     assert_problem(token.get("/api/threads").await, 409, "erasure_in_progress", None).await;
     let chat = token.post("/api/chat", &case.says("Hello")).await;
     assert_problem(chat, 409, "erasure_in_progress", None).await;

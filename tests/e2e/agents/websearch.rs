@@ -23,7 +23,7 @@ async fn a_search_of_the_web_reads_its_pages() {
     let page = |name: &str| format!("{}/site/{name}?marker={site}", case.llm.url());
     let missing = format!("the page did not come: {} answered with status 404", page("missing"));
     let expected = format!(
-        "126 days [1].\n\nSources:\n[1] {}\n[3] {}\n\nCould not be used:\n[2] {}: {missing}",
+        "126 days [1].\n\n<sources>\n[1] {}\n[3] {}\n</sources>\n\n<unread>\n[2] {}: {missing}\n</unread>",
         page("page"),
         page("latin"),
         page("missing")
@@ -85,18 +85,15 @@ async fn an_agent_of_code_takes_part_in_a_discussion() {
         ]
     );
     let result = result_of(&events, "discuss");
-    let (scout, critic) = result.split_once("\n\n[critic] ").expect("two speakers");
     let page = |name: &str| format!("{}/site/{name}?marker={site}", case.llm.url());
-    assert!(
-        scout.starts_with(&format!("[scout] 126 days [1].\n\nSources:\n[1] {}", page("page"))),
-        "{scout}"
-    );
-    assert_eq!(critic, "I doubt it.");
+    let scout = format!("<speaker name=\"scout\">\n126 days [1].\n\n<sources>\n[1] {}", page("page"));
+    assert!(result.starts_with(&scout), "{result}");
+    assert!(result.ends_with("\n\n<speaker name=\"critic\">\nI doubt it.\n</speaker>"), "{result}");
     let asked = case.requests("pages").await.requests;
     let critic: Vec<Value> =
         asked.into_iter().map(|request| request.body).filter(|body| heard(body)[0] == "Doubt.").collect();
     assert_eq!(critic.len(), 1, "{critic:?}");
-    assert!(critic[0]["messages"].to_string().contains("[scout] 126 days [1]."), "{}", critic[0]);
+    assert!(critic[0]["messages"].to_string().contains("126 days [1]."), "{}", critic[0]);
 
     // It is listed, remembers, and goes on elsewhere from its dump.
     let listed = agents(&case.client, &thread).await;

@@ -2,8 +2,11 @@
 //!
 //! Issue 45, 15
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
+use espalier_test_support::stored::eventually;
 use espalier_test_support::{Case, Client, Event, Step, Value, call, calls, deltas, env, json, text};
 
 use super::{results, verdict, verdicts};
@@ -54,7 +57,13 @@ async fn stored_text(client: &Client, thread: &str, turn: &str) -> String {
     for path in [own("messages"), own("agents"), own("records"), record, "/api/me/export".to_owned()] {
         text.push_str(&client.get(&path).await.text().await);
     }
-    text
+    // An export has records and files in base64.
+    let pieces = text.lines().filter_map(|line| {
+        serde_json::from_str::<Value>(line).ok()?["content_base64"].as_str().map(str::to_owned)
+    });
+    let pieces: Vec<Vec<u8>> = pieces.filter_map(|piece| BASE64_STANDARD.decode(piece).ok()).collect();
+    assert!(!pieces.is_empty(), "the record of the first turn is in the export");
+    pieces.iter().fold(text, |text, piece| text + &String::from_utf8_lossy(piece))
 }
 
 #[tokio::test]
@@ -77,7 +86,10 @@ async fn a_blocked_answer_is_written_again_and_only_that_is_shown() {
     let requests = case.requests("").await.requests;
     let last = requests.last().expect("a request").body["messages"].as_array().expect("messages").clone();
     let reason = last.last().expect("a message")["content"].as_str().expect("text").to_owned();
-    assert!(reason.starts_with("[hook kind] ") && reason.ends_with("that is unkind"), "{reason}");
+    assert!(
+        reason.starts_with("<hook name=\"kind\">") && reason.ends_with("that is unkind\n</hook>"),
+        "{reason}"
+    );
     let asked = case.requests("rude").await.requests[0].body.to_string();
     assert!(asked.contains("Be kind.") && asked.contains("You fool. It is 42."), "{asked}");
 
@@ -93,6 +105,14 @@ async fn a_blocked_answer_is_written_again_and_only_that_is_shown() {
     client.chat(&body).await.turn().await;
     let seen = case.requests("next").await.requests[0].body.to_string();
     assert!(seen.contains("Dear friend.") && !is_rude(&seen) && !seen.contains("unkind"), "{seen}");
+    // Records arrive in the order of their turns: with the last one R2 has the one that nobody may read.
+    let list = format!("/api/threads/{thread}/records");
+    eventually("the record of the next turn is in R2", || async {
+        (client.read(&list).await["records"].as_array().map(Vec::len) == Some(2)).then_some(())
+    })
+    .await;
+    let stored = stored_text(&client, &thread, &turn_id).await;
+    assert!(stored.contains("Dear friend.") && !is_rude(&stored), "{stored}");
 }
 
 #[tokio::test]

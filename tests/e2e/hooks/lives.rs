@@ -74,8 +74,8 @@ async fn a_person_changes_a_file_between_turns() {
     assert_eq!(
         told.as_deref(),
         Some(
-            "[hook files] These files have changed since you saw them: notes.md. Read them again before you build on \
-             them."
+            "<hook name=\"files\">\nThese files have changed since you saw them: notes.md. Read them again before you build \
+             on them.\n</hook>"
         )
     );
 }

@@ -273,16 +273,17 @@ fn a_transcript_must_have_what_was_said() {
         }
         json!({ "messages": messages })
     };
-    let first = format!("Apples?\n\n[a-7] {}", said("a2"));
-    let whole = request(&[&first, &format!("[a-7] {}", said("a3"))]);
+    let of_a = |text: &str| format!("<speaker name=\"a-7\">\n{text}\n</speaker>");
+    let first = format!("Apples?\n\n{}", of_a(&said("a2")));
+    let whole = request(&[&first, &of_a(&said("a3"))]);
     assert_eq!(script::talk::place(&whole), Some(("talks/b2#7".to_owned(), 0)));
     let heard = [("talks/a2#7", 1), ("talks/b1#7", 1), ("talks/a3#7", 0)];
     let heard = heard.map(|(marker, step)| (marker.to_owned(), step)).to_vec();
     assert_eq!(script::talk::judged(&whole), (Vec::new(), heard));
-    let failed = "Apples?\n\n[a-7] [I could not answer: provider_overloaded: it is busy]";
-    assert_eq!(script::talk::judged(&request(&[failed])).0, Vec::<String>::new());
-    let twice = format!("{first}\n\n[a-7] {}", said("a2"));
-    for question in ["Apples?", "[a-7] Something else.", "It is your turn to speak.", &twice] {
+    let failed = format!("Apples?\n\n{}", of_a("[I could not answer: provider_overloaded: it is busy]"));
+    assert_eq!(script::talk::judged(&request(&[&failed])).0, Vec::<String>::new());
+    let twice = format!("{first}\n\n{}", of_a(&said("a2")));
+    for question in ["Apples?", &of_a("Something else."), "It is your turn to speak.", &twice] {
         assert_eq!(script::talk::judged(&request(&[question])).0.len(), 1, "{question}");
     }
     let called = |id: &str| script::called(Shape::Talks, 7, id);

@@ -56,8 +56,8 @@ pub(super) async fn answer(
 
 /// The text that an agent is asked: the newest of its maker, else the newest of another agent.
 fn asked(heard: &[String]) -> Option<&str> {
-    let of_maker = heard.iter().rev().find(|text| !reply::is_marked(text));
-    of_maker.or(heard.last()).map(String::as_str)
+    let of_maker = heard.iter().rev().find(|text| reply::words(text).is_none()).map(String::as_str);
+    of_maker.or_else(|| heard.last().and_then(|text| reply::words(text)))
 }
 
 /// The end of the call as the agent's words: an agent that fails says so.
@@ -81,6 +81,8 @@ mod tests {
             (&["Pears?"], Some("Pears?")),
             (&["It rained.", "Pears?", "[a] Sweet.", "[b-2] Sour."], Some("Pears?")),
             (&["[a] Sweet.", "[b] Which sort?"], Some("[b] Which sort?")),
+            (&["Pears?", "<speaker name=\"a\">\nSweet.\n</speaker>"], Some("Pears?")),
+            (&["[a] Sweet.", "<speaker name=\"b\">\nWhich sort?\n</speaker>"], Some("Which sort?")),
             (&["[a] Sweet.", "[The list] Pears?"], Some("[The list] Pears?")),
             (&["[a] Sweet.", "[main] Pears?"], Some("[main] Pears?")),
         ] {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::code;
 use crate::journal::{Agent, AgentChange, AgentLife, LevelSpec, Round, ToolEnd, Work, fault_of_name};
+use crate::marks::{SPEAKER, author, signed};
 use crate::memory::Overlay;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
@@ -101,7 +102,8 @@ pub(super) struct Answer {
 }
 
 async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
-    let Some((agent, heard_by)) = asked(call.turn, call.arguments) else {
+    let turn = call.turn;
+    let Some((agent, heard_by)) = asked(turn, call.arguments) else {
         return Ok(Outcome::of(Err(ToolError("there is no such agent any more".to_owned()))));
     };
     let answer = match &agent.code {
@@ -118,7 +120,7 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
         return Ok(Outcome { overlay, agents, ..Outcome::of(Err(ToolError(text))) });
     }
     if !heard_by.is_empty() {
-        agents.push(AgentChange::Heard { names: heard_by, text: marked(&agent.name, &text) });
+        agents.push(AgentChange::Heard { names: heard_by, text: marked(turn, &agent.name, &text) });
     }
     Ok(Outcome { overlay, agents, ..Outcome::of(Ok(text)) })
 }
@@ -147,14 +149,21 @@ async fn answer(
 }
 
 /// The answer of an agent, as everybody else hears it.
-pub(super) fn marked(name: &str, text: &str) -> String {
-    format!("[{name}] {text}")
+pub(super) fn marked(turn: &Turn, name: &str, text: &str) -> String {
+    match turn.spec.marks {
+        0 => format!("[{name}] {text}"),
+        _ => signed(SPEAKER, name, text),
+    }
 }
 
-/// Whether an agent heard a text as the answer of another one.
-pub(super) fn is_marked(text: &str) -> bool {
-    let name = text.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(name, _)| name);
-    name.is_some_and(|name| fault_of_name(name).is_none())
+/// The words of another agent, where an agent heard a text as such; with the name in front, as former code marked them.
+pub(super) fn words(heard: &str) -> Option<&str> {
+    let is_name = |name: &str| fault_of_name(name).is_none();
+    if let Some((_, text)) = author(SPEAKER, heard).filter(|(name, _)| is_name(name)) {
+        return Some(text);
+    }
+    let (name, _) = heard.strip_prefix('[')?.split_once("] ")?;
+    is_name(name).then_some(heard)
 }
 
 /// The tools of an agent.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::page::{self, Page};
 use crate::calls::subtask::in_words;
 use crate::journal::{LevelSpec, ToolEnd, Work};
-use crate::marks::data;
+use crate::marks::{SOURCES, UNREAD, data, list, without};
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::frozen::Opening;
@@ -197,7 +197,11 @@ async fn answered(
         let reason: String = end.content.chars().take(MAX_REASON_CHARS).collect();
         format!("{}: {reason}", page.named())
     });
-    let unread = listed("Could not be used:", unread);
+    let of_former = turn.spec.marks == 0;
+    let unread = match of_former {
+        true => listed("Could not be used:", unread),
+        false => list(UNREAD, unread),
+    };
     if read.is_empty() {
         return Ok(Err(ToolError(format!("none of the pages that were found gave an answer{unread}"))));
     }
@@ -208,12 +212,14 @@ async fn answered(
         }
         answer => answer,
     };
-    let sources = listed("Sources:", read.into_iter().map(|(page, _)| page.named())) + &unread;
+    let read = read.into_iter().map(|(page, _)| page.named());
+    let sources = if of_former { listed("Sources:", read) } else { list(SOURCES, read) } + &unread;
     let room = turn.spec.limits.tool_result_bytes.saturating_sub(sources.len());
+    let answer = answer.map(|answer| if of_former { answer } else { without(&[SOURCES, UNREAD], &answer) });
     Ok(answer.map(|answer| truncated(answer, room) + &sources))
 }
 
-/// A list under a heading; nothing where it would be empty.
+/// A list under a heading, as former turns have it; nothing where it would be empty.
 fn listed(heading: &str, lines: impl Iterator<Item = String>) -> String {
     let lines: Vec<String> = lines.collect();
     if lines.is_empty() { String::new() } else { format!("\n\n{heading}\n{}", lines.join("\n")) }

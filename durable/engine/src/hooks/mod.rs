@@ -85,6 +85,11 @@ pub(crate) fn judge(hook: &Hook) -> Judge {
     }
 }
 
+/// Whether a model judges for a hook: it has words that say how.
+pub fn asks_model(hook: &Hook) -> bool {
+    matches!(judge(hook), Judge::Model(_))
+}
+
 /// Whether the model must be able to write its list of things to do, because a hook speaks of it.
 pub fn speak_of_todos<'a>(mut hooks: impl Iterator<Item = &'a Hook>) -> bool {
     hooks.any(|hook| hook.builtin.as_deref() == Some(todo_reminder::HOOK.name))

@@ -52,6 +52,9 @@ pub(crate) const NEWEST_READ: u32 = WITH_ANSWER_HOOKS;
 /// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
 pub const ESTIMATES: u32 = 1;
 
+/// The marks ([`TurnSpec::marks`]) of a turn that this code begins.
+pub const MARKS: u32 = 1;
+
 impl TurnSpec {
     /// The same with its least reader.
     pub fn with_least_reader(self) -> Self {

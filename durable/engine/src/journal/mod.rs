@@ -37,7 +37,7 @@ pub use answer::{Answer, Asking};
 pub use cut::Cut;
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub(crate) use format::NEWEST_READ;
-pub use format::{ESTIMATES, FORMAT, LEAST_READER, told_result};
+pub use format::{ESTIMATES, FORMAT, LEAST_READER, MARKS, told_result};
 pub use hook::HookSaid;
 pub use level::LevelSpec;
 pub use life::{AgentLife, HookOrigin, HookState, KnownFile, MAX_KNOWN_FILES};
@@ -291,6 +291,10 @@ pub struct TurnSpec {
     /// them ([`Cut`]), and a call holds the most that it may cost where money is limited.
     #[serde(default, skip_serializing_if = "is_former")]
     pub estimates: u32,
+    /// How texts of agents, hooks and searches are marked where a model reads them. 0, of former code: by a name in front,
+    /// which a text can write as well. 1: between marks that no text can write.
+    #[serde(default, skip_serializing_if = "is_former")]
+    pub marks: u32,
     pub thread_id: String,
     pub turn_id: String,
     pub user_message_id: String,
@@ -342,6 +346,6 @@ pub struct TurnSpec {
     pub created_at: u64,
 }
 
-fn is_former(estimates: &u32) -> bool {
-    *estimates == 0
+fn is_former(rules: &u32) -> bool {
+    *rules == 0
 }

@@ -109,6 +109,9 @@ impl ScriptedModel {
     }
 }
 
+/// The name in a script of the level that answers an agent's words.
+const ANOTHER: &str = "answer another";
+
 impl ScriptedModel {
     /// The scripted reply to a request, with the place of its instructions among the messages and the number of
     /// the level's step.
@@ -123,8 +126,11 @@ impl ScriptedModel {
         let instructions = |message: &Message| match message {
             Message::User { content } => {
                 let text = content.text();
-                let keys = [judge_key(&request.system, &text), verdict_key(&text), script_key(&text)];
-                keys.into_iter().find(|text| self.script.contains_key(text))
+                // A question that has no script of its own is the words of an agent.
+                let another = if text.starts_with("<question>") { ANOTHER } else { "" };
+                let by_text = [verdict_key(&text), script_key(&text), another.to_owned()];
+                let mut keys = [judge_key(&request.system, &text)].into_iter().chain(by_text);
+                keys.find(|text| self.script.contains_key(text))
             }
             _ => None,
         };

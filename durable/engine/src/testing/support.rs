@@ -17,8 +17,8 @@ pub use super::scripted::*;
 use super::test_tools::TestTools;
 use crate::hooks::speak_of_todos;
 use crate::journal::{
-    Commit, ESTIMATES, Entry, FORMAT, Fact, History, LEAST_READER, Past, PastId, Setting, Summary, TextPart,
-    TurnEnd, TurnSpec,
+    Commit, ESTIMATES, Entry, FORMAT, Fact, History, LEAST_READER, MARKS, Past, PastId, Setting, Summary,
+    TextPart, TurnEnd, TurnSpec,
 };
 use crate::offer::{InContext, offered};
 use crate::ports::*;
@@ -162,6 +162,8 @@ pub struct Case {
     pub setting: Setting,
     /// The turn's rules for estimates.
     pub estimates: u32,
+    /// The turn's marks.
+    pub marks: u32,
     /// The message that the turn is a version beside.
     pub replaces: Option<&'static str>,
     /// The last request of the turn before, as its provider counted it.
@@ -207,6 +209,7 @@ impl Case {
             context: "thread",
             setting: Setting::default(),
             estimates: ESTIMATES,
+            marks: MARKS,
             agents: Rc::default(),
         }
     }
@@ -243,6 +246,7 @@ impl Case {
             format: FORMAT,
             least_reader: LEAST_READER,
             estimates: self.estimates,
+            marks: self.marks,
             thread_id: "thread".to_owned(),
             turn_id: "turn".to_owned(),
             user_message_id: "user-message".to_owned(),

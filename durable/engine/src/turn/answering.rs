@@ -8,17 +8,29 @@ use super::hooking::{About, ask};
 use super::level::{Draft, Level};
 use super::{Halt, Turn};
 use crate::journal::{Commit, Fact};
+use crate::marks::{HOOK, signed};
 use wire::protocol::{ChunkKind, Event, HookPoint, Place};
 
 /// The longest chunk of an answer that has passed, in bytes: short enough for a page that draws it piece by piece.
 const CHUNK_BYTES: usize = 4 << 10;
+
+impl Turn {
+    /// A text of a hook, as the model of the level that it watches reads it.
+    pub(super) fn remark(&self, hook: &str, text: &str) -> String {
+        match self.spec.marks {
+            0 => format!("[hook {hook}] {text}"),
+            _ => signed(HOOK, hook, text),
+        }
+    }
+}
 
 /// Has the hooks of a level judge its draft. The level ends with it, or writes it again.
 pub(super) async fn judge(turn: &Turn, level: &mut Level) -> Result<(), Halt> {
     let at = level.step_key();
     if !turn.replay.has_passed(&at) {
         if let Some((hook, reason)) = blocked(turn, level, &at).await? {
-            level.block_draft(&hook, &reason);
+            let why = format!("Your answer was not shown. Write it again. The reason: {reason}");
+            level.block_draft(&hook, &reason, turn.remark(&hook, &why));
             return Ok(());
         }
         show(turn, level, &at)?;

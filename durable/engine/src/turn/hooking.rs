@@ -159,7 +159,7 @@ fn comments(turn: &Turn, level: &Level, at: &str) -> Vec<String> {
     let mut comments = Vec::new();
     for about in about.chain([at.to_owned()]) {
         let said = record.hooks.on(&about).filter(|said| said.decision == Some(HookDecision::Comment));
-        comments.extend(said.map(|said| format!("[hook {}] {}", said.hook, said.text)));
+        comments.extend(said.map(|said| turn.remark(&said.hook, &said.text)));
     }
     comments
 }

@@ -3,6 +3,8 @@
 //! The content is copied before it goes, so a crash between both loses nothing. The copy's key names the content, so a
 //! repeated call makes no second copy. A version is an object like any, beside the workspaces: no list of files has it.
 
+use wire::protocol::r2_key;
+
 use super::{FileInfo, FileRead, Files, FilesError, MAX_FILE_BYTES, MAX_WORKSPACE_BYTES, OnlyIf, Written};
 
 /// The most earlier versions of one file.
@@ -73,9 +75,9 @@ pub async fn read(
     path: &str,
     id: &str,
 ) -> Result<Option<FileRead>, FilesError> {
-    match is_id(id) {
-        true => files.read(&key(root, path, id), MAX_FILE_BYTES).await,
-        false => Ok(None),
+    match version_key(root, path, id).filter(|_| is_id(id)) {
+        Some(key) => files.read(&key, MAX_FILE_BYTES).await,
+        None => Ok(None),
     }
 }
 
@@ -88,7 +90,7 @@ pub async fn write(
     only_if: OnlyIf,
     operation: &str,
 ) -> Result<Written, FilesError> {
-    let key = format!("{root}{path}");
+    let key = r2_key(root, path).ok_or_else(FilesError::too_long)?;
     let mut attempts = 0;
     loop {
         let (condition, is_any) = match &only_if {
@@ -141,9 +143,8 @@ async fn keep_present(
     version: Option<&str>,
     next: &[u8],
 ) -> Result<Option<String>, FilesError> {
-    let Some((info, body)) = files.read(&format!("{root}{path}"), MAX_FILE_BYTES).await? else {
-        return Ok(None);
-    };
+    let Some(key) = r2_key(root, path) else { return Ok(None) };
+    let Some((info, body)) = files.read(&key, MAX_FILE_BYTES).await? else { return Ok(None) };
     // Only an object that somebody else put into the bucket is larger than a file may be.
     if let Some(body) = body
         && version.is_none_or(|version| version == info.version)
@@ -163,7 +164,8 @@ async fn keep(
 ) -> Result<(), FilesError> {
     let operation = info.operation.clone().unwrap_or_default();
     // A copy that is there is the same: its key has the content's version and time.
-    files.write(&key(root, path, &id_of(info)), body, OnlyIf::Absent, &operation).await?;
+    let key = version_key(root, path, &id_of(info)).ok_or_else(FilesError::too_long)?;
+    files.write(&key, body, OnlyIf::Absent, &operation).await?;
     let surplus = surplus(root, path, files.list(&folder(root)).await?);
     match surplus.is_empty() {
         true => Ok(()),
@@ -192,8 +194,8 @@ fn surplus(root: &str, path: &str, mut known: Vec<FileInfo>) -> Vec<String> {
     surplus
 }
 
-fn key(root: &str, path: &str, id: &str) -> String {
-    format!("{}{path}{MARK}{id}", folder(root))
+fn version_key(root: &str, path: &str, id: &str) -> Option<String> {
+    r2_key(&folder(root), &format!("{path}{MARK}{id}"))
 }
 
 /// The id of a content: when it was written, its version and who wrote it.
@@ -211,7 +213,10 @@ fn is_id(id: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use wire::protocol::Owner;
+
     use super::*;
+    use crate::files::path::MAX_BYTES;
 
     fn version(path: &str, at: u64, bytes: u64) -> FileInfo {
         let key = format!("versions/threads/t/{path}:{at:013}-v");
@@ -236,6 +241,23 @@ mod tests {
         let full = |last: u64| vec![version("x", 1, MAX_VERSIONS_BYTES - 10), version("a", 2, last)];
         assert_eq!(gone(full(10)), [""; 0]);
         assert_eq!(gone(full(11)), [key("x", 1)]);
+    }
+
+    // N-103
+    #[test]
+    fn the_longest_path_has_room_for_the_id_of_its_version() {
+        let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
+        // A workspace has a name of at most 64 characters (`check_workspace`).
+        let root = format!("{}{}/", owner.workspaces_root(), "w".repeat(64));
+        let path = "a".repeat(MAX_BYTES);
+        let info = FileInfo {
+            // R2's etag of an object is its MD5.
+            version: "0".repeat(32),
+            operation: Some("x".repeat(MAX_WRITER_BYTES)),
+            ..version("a", 1_700_000_000_000, 1)
+        };
+        assert!(version_key(&root, &path, &id_of(&info)).is_some());
+        assert_eq!(version_key(&root, &path, &"0".repeat(MAX_BYTES)), None);
     }
 
     #[test]

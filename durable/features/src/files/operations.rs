@@ -13,7 +13,7 @@ use crate::files::{FileInfo, Files, FilesError, OnlyIf, Written};
 use crate::marks::{IS_DATA, verbatim};
 use engine::ports::{ToolContext, ToolError};
 use engine::versions::{Seen, Versions};
-use wire::protocol::workspaces_beside;
+use wire::protocol::{r2_key, workspaces_beside};
 
 /// The mark around the content of a file.
 pub(super) const CONTENT: &str = "file_content";
@@ -122,7 +122,7 @@ impl Workspace {
             arguments.folder.map(|folder| folder.trim_end_matches('/').to_owned()).unwrap_or_default();
         let prefix = match folder.as_str() {
             "" => self.root.to_string(),
-            folder => format!("{}/", self.location(folder.to_owned())?.key),
+            folder => self.location(folder.to_owned())?.key + "/",
         };
         let files = self.files.list(&prefix).await?;
         if files.is_empty() {
@@ -168,7 +168,8 @@ impl Workspace {
     /// Checks a path and makes its key. Every key comes from here.
     fn location(&self, path: String) -> Result<Location, ToolError> {
         check(&path).map_err(ToolError)?;
-        Ok(Location { key: format!("{}{path}", self.root), path })
+        let key = r2_key(&self.root, &path).ok_or_else(FilesError::too_long)?;
+        Ok(Location { path, key })
     }
 
     async fn put(&self, location: &Location, text: String, only_if: OnlyIf) -> Result<(), ToolError> {
@@ -208,7 +209,8 @@ impl Workspace {
 pub(super) async fn whole(files: &dyn Files, root: Option<&str>, path: &str) -> Result<String, ToolError> {
     let root = root.ok_or_else(|| told("there is no workspace here"))?;
     check(path).map_err(ToolError)?;
-    let found = files.read(&format!("{root}{path}"), MAX_FILE_BYTES).await?;
+    let key = r2_key(root, path).ok_or_else(FilesError::too_long)?;
+    let found = files.read(&key, MAX_FILE_BYTES).await?;
     let (_, body) = found.ok_or_else(|| told(&format!("there is no file {path:?} in the workspace")))?;
     let text = body.and_then(|body| String::from_utf8(body).ok());
     text.ok_or_else(|| told(&format!("{path:?} is no text of at most {MAX_FILE_BYTES} bytes")))

@@ -63,3 +63,10 @@ pub enum Written {
 /// The storage did not answer, or refused; the text is for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesError(pub String);
+
+impl FilesError {
+    /// R2 takes no key of this length.
+    pub(super) fn too_long() -> Self {
+        FilesError("a key is too long".to_owned())
+    }
+}

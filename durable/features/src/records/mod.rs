@@ -7,6 +7,7 @@
 mod config;
 pub mod format;
 pub mod key;
+mod redacted;
 mod shorten;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
@@ -15,6 +16,7 @@ mod tests;
 mod withheld;
 
 pub use config::kept;
+pub use redacted::{Redactor, redacted};
 pub use shorten::record;
 pub use withheld::is_withheld;
 

@@ -3,6 +3,7 @@
 use worker::{Bucket, Data, Env, HttpMetadata, Object};
 
 use super::key;
+use wire::protocol::r2_key;
 
 /// The name of the binding (wrangler.toml); the files of workspaces lie in the same bucket.
 const BINDING: &str = "WORKSPACE";
@@ -30,20 +31,24 @@ impl R2Records {
     /// Stores a record. A repeated one takes the place of the first.
     pub async fn put(&self, name: &str, text: String) -> worker::Result<()> {
         let metadata = HttpMetadata { content_type: Some(TYPE.to_owned()), ..HttpMetadata::default() };
-        let put = self.bucket.put(format!("{}{name}", self.root), Data::Text(text));
+        let key = r2_key(&self.root, name).ok_or("the key of a record is too long")?;
+        let put = self.bucket.put(key, Data::Text(text));
         put.http_metadata(metadata).execute().await.map(drop)
     }
 
     /// A record.
     pub async fn get(&self, name: &str) -> worker::Result<Option<Object>> {
-        self.bucket.get(format!("{}{name}", self.root)).execute().await
+        match r2_key(&self.root, name) {
+            Some(key) => self.bucket.get(key).execute().await,
+            None => Ok(None),
+        }
     }
 
     /// The records after a name, newest turn first.
     pub async fn list(&self, after: Option<&str>, limit: u32) -> worker::Result<Page> {
         let list = self.bucket.list().prefix(self.root.as_str()).limit(limit);
-        let list = match after {
-            Some(name) => list.start_after(format!("{}{name}", self.root)),
+        let list = match after.and_then(|name| r2_key(&self.root, name)) {
+            Some(key) => list.start_after(key),
             None => list,
         };
         let page = list.execute().await?;
@@ -73,7 +78,7 @@ impl R2Records {
     }
 
     async fn delete(&self, names: impl Iterator<Item = String>) -> worker::Result<()> {
-        let keys: Vec<String> = names.map(|name| format!("{}{name}", self.root)).collect();
+        let keys: Vec<String> = names.filter_map(|name| r2_key(&self.root, &name)).collect();
         if keys.is_empty() { Ok(()) } else { self.bucket.delete_multiple(keys).await }
     }
 }

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures::future::{Either, select};
-use futures::pin_mut;
+use futures::stream::unfold;
+use futures::{Stream, StreamExt, pin_mut};
 use uuid::Uuid;
-use worker::{Env, Response, ResponseBody};
+use worker::{ByteStream, Env, Response, ResponseBody};
 
-use crate::respond::{internal, json_response, lines_response};
+use crate::respond::{internal, json_response, lines_response, streamed_lines};
 use crate::storage::StoreError;
 use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
 use crate::storage::thread::ThreadMeta;
@@ -20,7 +21,7 @@ use crate::thread::Thread;
 use engine::journal::{Entry, Fact, History, TurnEnd};
 use features::records::format::{Header, end_line, history_lines};
 use features::records::store::{R2Records, TYPE, turn_id};
-use features::records::{is_withheld, kept, key, record, too_many};
+use features::records::{Redactor, is_withheld, kept, key, record, redacted, too_many};
 use wire::protocol::{ApiError, ErrorCode, Owner, RecordEntry, RecordList};
 
 use super::Ending;
@@ -71,6 +72,19 @@ fn refused(error: worker::Error) -> StoreError {
 
 fn not_kept() -> ApiError {
     ApiError::new(ErrorCode::RecordNotKept, "no record of this is kept")
+}
+
+/// A record without the words of the operator's hooks, as it comes from R2.
+fn without_words(record: ByteStream) -> impl Stream<Item = worker::Result<Vec<u8>>> {
+    let state = Some((record, Redactor::default()));
+    unfold(state, |state| async {
+        let (mut record, mut redactor) = state?;
+        match record.next().await {
+            Some(Ok(bytes)) => Some((Ok(redactor.push(&bytes)), Some((record, redactor)))),
+            Some(Err(error)) => Some((Err(error), None)),
+            None => Some((Ok(redactor.finish()), None)),
+        }
+    })
 }
 
 impl Thread {
@@ -210,8 +224,13 @@ impl Thread {
         Ok(record(header, &history_lines(&history)?, journal))
     }
 
-    /// The record of a turn that has ended.
-    pub async fn record(self: &Rc<Self>, owner: &Owner, turn_id: Uuid) -> Result<Response, ApiError> {
+    /// The record of a turn that has ended. `whole`: with the words of the operator's hooks.
+    pub async fn record(
+        self: &Rc<Self>,
+        owner: &Owner,
+        turn_id: Uuid,
+        whole: bool,
+    ) -> Result<Response, ApiError> {
         let thread = self.found(owner)?;
         let records = self.records_of(&thread).ok_or_else(not_kept)?;
         let turn = self.store.turn(&turn_id.to_string())?;
@@ -221,13 +240,17 @@ impl Thread {
             if is_withheld(&journal) {
                 return Err(not_kept());
             }
-            let text = self.record_text(&thread, &turn, &journal)?;
-            return lines_response(TYPE, ResponseBody::Body(text.into_bytes()));
+            let text = self.record_text(&thread, &turn, &journal)?.into_bytes();
+            let text = if whole { text } else { redacted(&text) };
+            return lines_response(TYPE, ResponseBody::Body(text));
         }
         let found = records.get(&key::name(turn.seq_first, &turn.turn_id, false)).await;
         let found = found.map_err(|error| internal(&error))?.ok_or_else(not_kept)?;
-        let body = found.body().ok_or_else(not_kept)?.response_body();
-        lines_response(TYPE, body.map_err(|error| internal(&error))?)
+        let body = found.body().ok_or_else(not_kept)?;
+        if whole {
+            return lines_response(TYPE, body.response_body().map_err(|error| internal(&error))?);
+        }
+        streamed_lines(TYPE, without_words(body.stream().map_err(|error| internal(&error))?))
     }
 
     /// The records that R2 has, newest turn first.

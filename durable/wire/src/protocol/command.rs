@@ -200,6 +200,9 @@ pub enum ThreadCommand {
     /// Return the record of a turn.
     Record {
         turn_id: Uuid,
+        /// With the words of the operator's hooks, and not with digests in their place.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        whole: bool,
     },
     /// List the records of turns.
     Records {
@@ -291,7 +294,7 @@ crate::tagged!(ThreadCommand by "do" {
     "edit_queued" => EditQueued { message_id, content },
     "remove_queued" => RemoveQueued { message_id },
     "snapshot" => Snapshot { until, shown },
-    "record" => Record { turn_id },
+    "record" => Record { turn_id, #[serde(default)] whole },
     "records" => Records { limit, cursor },
     "export" => Export { cursor },
     "agents" => Agents,

@@ -13,6 +13,7 @@ pub enum ErrorCode {
     Unauthenticated,
     ForbiddenOrigin,
     InsufficientScope,
+    SignInAgain,
     TooManyThreads,
     RouteNotFound,
     ThreadNotFound,
@@ -82,6 +83,7 @@ impl ErrorCode {
             ErrorCode::Unauthenticated => ("unauthenticated", 401, "A credential is needed"),
             ErrorCode::ForbiddenOrigin => ("forbidden_origin", 403, "The origin is not allowed"),
             ErrorCode::InsufficientScope => ("insufficient_scope", 403, "The credential may not do this"),
+            ErrorCode::SignInAgain => ("sign_in_again", 403, "The sign-in is too old for this"),
             ErrorCode::TooManyThreads => {
                 ("too_many_threads", 403, "The user has reached the limit of threads")
             }

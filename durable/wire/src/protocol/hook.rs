@@ -56,10 +56,27 @@ impl Hook {
 
     /// A digest of the definition, which tells one hook of a name from the next one.
     pub fn digest(&self) -> String {
+        if let Some(digest) = self.instructions.as_deref().and_then(digest_in) {
+            return digest.to_owned();
+        }
         let json = serde_json::to_vec(&Hook { has_quit: false, ..self.clone() }).unwrap_or_default();
         Sha256::digest(json).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }
+
+/// The text that stands in a record in place of words of the operator.
+pub fn digest_text(digest: &str) -> String {
+    format!("{DIGEST}{digest}{DIGEST_END}")
+}
+
+/// The digest of such a text, which may have blanks behind it.
+pub fn digest_in(text: &str) -> Option<&str> {
+    let digest = text.trim_end().strip_prefix(DIGEST)?.strip_suffix(DIGEST_END)?;
+    (digest.len() == 16 && digest.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(digest)
+}
+
+const DIGEST: &str = "[Words of the operator, digest ";
+const DIGEST_END: &str = "]";
 
 /// The body of `PUT /api/threads/{id}/hooks/{name}`: a built-in hook, or the instructions by which a model judges.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use super::request::{MAX_SEQ, read};
 /// The longest name of a key and the longest user, in characters.
 pub const MAX_KEY_NAME_CHARS: usize = 100;
 
-/// The most scopes that a request may name: there are three.
+/// The most scopes that a request may name: there are four.
 pub const MAX_SCOPES: usize = 16;
 
 /// The body of `POST /api/keys`.
@@ -18,11 +18,11 @@ pub struct NewKey {
     /// Its purpose; people read it in the list.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")))]
     pub name: String,
-    /// `read`, `write`, `admin`; `read` and `write` if absent.
+    /// `read`, `write`, `admin`, `erase`; `read` and `write` if absent.
     #[serde(default)]
     #[cfg_attr(
         feature = "openapi",
-        schemars(length(min = 1, max = MAX_SCOPES), inner(regex(pattern = r"^(read|write|admin)$")))
+        schemars(length(min = 1, max = MAX_SCOPES), inner(regex(pattern = r"^(read|write|admin|erase)$")))
     )]
     pub scopes: Option<Vec<String>>,
     /// The user whose threads the key opens. Two keys of one user open the same threads. If absent, the key gets a new

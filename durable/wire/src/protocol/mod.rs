@@ -57,7 +57,7 @@ pub use form::{
 pub use hook::HOOK_NAME;
 pub use hook::{
     HOOK_AGENT, Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
-    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook,
+    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook, digest_in, digest_text,
 };
 pub use instructions::{
     ClientInstructions, Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions,
@@ -78,7 +78,7 @@ pub use message::{
     MessageList, ReachedLimit, Role, SentContent, StandingApproval, StopNote, StoredMessage, Taken,
     ThreadDetail, ThreadList, ThreadSummary, TurnVersion, WorkspaceList,
 };
-pub use owner::{ANONYMOUS, FOLDERS, Owner, hex, quota_object_name, workspaces_beside};
+pub use owner::{ANONYMOUS, FOLDERS, Owner, hex, quota_object_name, r2_key, workspaces_beside};
 pub use part::{CUT_MARK, DETAIL_CHARS, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
 pub use project::{

@@ -100,6 +100,15 @@ const WORKSPACES: &str = "workspaces/";
 /// All of them.
 pub const FOLDERS: [&str; 3] = [THREADS, RECORDS, WORKSPACES];
 
+/// The most bytes of a key of R2 (https://developers.cloudflare.com/r2/platform/limits/, "Object key length").
+const MAX_KEY_BYTES: usize = 1_024;
+
+/// The key of an object of R2: the prefix of its folder, and its name there. None where R2 refuses a key of this length,
+/// so that there can be no such object. Every key comes from here.
+pub fn r2_key(folder: &str, name: &str) -> Option<String> {
+    (folder.len() + name.len() <= MAX_KEY_BYTES).then(|| format!("{folder}{name}"))
+}
+
 /// The folder of all named workspaces of the user, found from one of them. None for a thread's own workspace.
 pub fn workspaces_beside(root: &str) -> Option<&str> {
     let owners = root.strip_prefix(WORKSPACES)?;
@@ -125,4 +134,17 @@ fn digest<'a>(parts: impl Iterator<Item = &'a str>) -> [u8; 32] {
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // N-103
+    #[test]
+    fn a_key_has_as_many_bytes_as_r2_takes() {
+        let fits = "ä".repeat((MAX_KEY_BYTES - 4) / 2);
+        assert_eq!(r2_key("a/b/", &fits), Some(format!("a/b/{fits}")));
+        assert_eq!(r2_key("a/bc/", &fits), None);
+    }
 }

@@ -114,9 +114,8 @@ pub fn judged(body: &Value) -> (Vec<String>, Vec<(String, usize)>) {
         let fits = |(heard, expected): (&&str, &&str)| match HEARD.iter().any(|(said, _)| said == expected) {
             false => heard == expected,
             true => {
-                let from = format!("[{}] ", name(expected.trim_end_matches(char::is_numeric), &number));
-                let Some(text) = heard.strip_prefix(&from) else { return false };
-                is_answer(expected, &number, text)
+                let speaker = name(expected.trim_end_matches(char::is_numeric), &number);
+                words(heard, &speaker).is_some_and(|text| is_answer(expected, &number, text))
             }
         };
         if heard.len() != expected.len() || !heard.iter().zip(expected).all(fits) {
@@ -125,7 +124,7 @@ pub fn judged(body: &Value) -> (Vec<String>, Vec<(String, usize)>) {
         let whole = |(heard, said): (&&str, &&str)| {
             let at = format!("talks/{said}#{number}");
             let answer = answer(&at)?;
-            heard.ends_with(&answer.0).then_some((at, answer.1))
+            heard.contains(&answer.0).then_some((at, answer.1))
         };
         known.extend(heard.iter().zip(expected).filter_map(whole));
         if index + 1 == rounds.len() {
@@ -142,6 +141,11 @@ pub fn judged(body: &Value) -> (Vec<String>, Vec<(String, usize)>) {
         }
     }
     (untrue, known)
+}
+
+/// The words of a speaker, between their marks.
+fn words<'a>(heard: &'a str, speaker: &str) -> Option<&'a str> {
+    heard.strip_prefix(&format!("<speaker name=\"{speaker}\">\n"))?.strip_suffix("\n</speaker>")
 }
 
 fn is_answer(who: &str, number: &str, text: &str) -> bool {
@@ -168,8 +172,8 @@ pub fn untrue(marker: &str, tool: &str, arguments: &Value, told: &str) -> Option
         "discuss" if first == Some(&name("a", number)) => {
             let said: Vec<&str> = told.split("\n\n").map(str::trim_end).collect();
             let fits = |text: &str, who: &str| {
-                let from = format!("[{}] ", name(who.trim_end_matches(char::is_numeric), number));
-                text.strip_prefix(&from).is_some_and(|text| is_answer(who, number, text))
+                let speaker = name(who.trim_end_matches(char::is_numeric), number);
+                words(text, &speaker).is_some_and(|text| is_answer(who, number, text))
             };
             matches!(said.as_slice(), [a, b] if fits(a, "a2") && fits(b, "b1"))
         }

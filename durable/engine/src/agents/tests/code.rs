@@ -9,7 +9,7 @@ use wire::model::ModelErrorKind;
 use wire::protocol::FinishReason;
 
 const ONE: &[&str] = &["https://a/"];
-const SOURCES: &str = "\n\nSources:\n[1] https://a/";
+const SOURCES: &str = "\n\n<sources>\n[1] https://a/\n</sources>";
 
 /// A call that makes an agent which searches the web.
 fn searcher(more: Value) -> (&'static str, Value) {
@@ -56,18 +56,19 @@ fn an_agent_of_code_discusses_like_any_other() {
     assert_eq!(
         results(&case)[3..],
         [
-            format!("[critic] Not long.\n\n[scout] {scout}\n\n[judge] Which sort?"),
-            format!("[scout] Any sort [1].{SOURCES}"),
+            [says("critic", "Not long."), says("scout", &scout), says("judge", "Which sort?")].join("\n\n"),
+            says("scout", &format!("Any sort [1].{SOURCES}")),
         ]
     );
     let judge = requests_of(&case, "Judge.");
-    let heard = format!("user: How long?\n\n[critic] Not long.\n\n[scout] {scout}");
+    let heard =
+        ["user: How long?".to_owned(), says("critic", "Not long."), says("scout", &scout)].join("\n\n");
     assert_eq!((judge.len(), texts(&judge[0])), (1, vec![heard]));
     // It searches for its maker's words, and where these are not new for the newest of the others.
     let ran: Vec<String> = case.tools.ran.borrow().clone();
     let search = |query: &str| format!("look_up {}", json!({ "query": query }));
     let opened = format!("open_page {}", json!({ "url": "https://a/" }));
-    assert_eq!(ran, [search("How long?"), opened.clone(), search("[judge] Which sort?"), opened]);
+    assert_eq!(ran, [search("How long?"), opened.clone(), search("Which sort?"), opened]);
     let end = case.end();
     let usage = end.message.usage.as_ref().unwrap();
     assert_eq!(usage.subtasks, 2 + 2 * 3, "its answer, the search and the page are subtasks");
@@ -81,13 +82,13 @@ fn an_agent_of_code_discusses_like_any_other() {
     assert_eq!(
         row.rounds,
         [
-            round("How long?\n\n[critic] Not long.", scout),
-            round("[judge] Which sort?", format!("Any sort [1].{SOURCES}")),
+            round(&format!("How long?\n\n{}", says("critic", "Not long.")), scout),
+            round(&says("judge", "Which sort?"), format!("Any sort [1].{SOURCES}")),
         ]
     );
     assert_eq!((row.agent.heard.len(), row.agent.code.as_deref()), (0, Some("websearch")));
     let judge = end.agents.iter().find(|row| row.agent.name == "judge").unwrap();
-    assert_eq!(judge.agent.heard, [format!("[scout] Any sort [1].{SOURCES}")]);
+    assert_eq!(judge.agent.heard, [says("scout", &format!("Any sort [1].{SOURCES}"))]);
 }
 
 // A-006 A-036 A-037: the events of its answer. Only the levels of the search ask models.
@@ -159,12 +160,13 @@ fn an_agent_of_code_says_that_it_failed() {
     let failed = r#"{"error":"provider_auth","message":"the provider said no"}"#;
     assert_eq!(
         told(searched(root(both.clone()), &[judge.clone(), down.clone()])),
-        format!("[scout] [I could not answer: {failed}]\n\n[judge] A pity.")
+        [says("scout", &format!("[I could not answer: {failed}]")), says("judge", "A pity.")].join("\n\n")
     );
     let shallow =
         told(searched(root(both.clone()), &[judge.clone(), down]).limits(|limits| limits.depth = 2));
     assert!(
-        shallow.starts_with("[scout] [I could not answer: ") && shallow.contains("depth limit"),
+        shallow.starts_with("<speaker name=\"scout\">\n[I could not answer: ")
+            && shallow.contains("depth limit"),
         "{shallow}"
     );
     // An agent that heard nothing new searches for nothing.
@@ -174,7 +176,7 @@ fn an_agent_of_code_says_that_it_failed() {
         Reply::Text("Done."),
     ];
     let case = searched(silent, &[]).run();
-    assert_eq!(results(&case)[1], "[scout] [I heard nothing new, and have nothing to say.]");
+    assert_eq!(results(&case)[1], says("scout", "[I heard nothing new, and have nothing to say.]"));
     assert_eq!((case.model.requests.borrow().len(), case.tools.ran.borrow().len()), (3, 0));
 }
 
@@ -230,7 +232,7 @@ fn an_agent_of_code_stays() {
     let second = second.run();
     assert_eq!(
         results(&second),
-        [format!("[scout] Four.{SOURCES}"), format!("One.{SOURCES}"), "I have read it.".to_owned()]
+        [says("scout", &format!("Four.{SOURCES}")), format!("One.{SOURCES}"), "I have read it.".to_owned()]
     );
     let round = |asked: &str, said: &str| [format!("user: {asked}"), format!("agent: {said}{SOURCES}")];
     let before = [round("How long?", "Six."), round("And apples?", "Four.")].concat();

@@ -15,6 +15,14 @@ fn meeting(agents: &[(&'static str, &'static str, Vec<Reply>)], calls: Vec<Value
     with_agents(script(&[("go", root)].into_iter().chain(said).collect::<Vec<_>>()))
 }
 
+fn sweet() -> String {
+    says("a", "Sweet.")
+}
+
+fn sour() -> String {
+    says("b", "Sour.")
+}
+
 fn critics(calls: Vec<Value>) -> Case {
     meeting(
         &[
@@ -34,18 +42,23 @@ fn everybody_hears_the_prompt_and_the_speakers_before() {
         json!({"prompt": "Colours?", "speakers": ["c", "a"]}),
     ])
     .run();
-    assert_eq!(results(&case)[3..], ["[a] Sweet.\n\n[b] Sour.", "[c] Quiet.\n\n[a] Red."]);
+    assert_eq!(
+        results(&case)[3..],
+        [[sweet(), sour()].join("\n\n"), [says("c", "Quiet."), says("a", "Red.")].join("\n\n")]
+    );
     let asked = |instructions: &str| -> Vec<Vec<String>> {
         requests_of(&case, instructions).iter().map(texts).collect()
     };
     let first = ["user: Apples?"].map(str::to_owned).to_vec();
     // Nobody hears itself: its own words are its answer.
-    let second = ["user: Apples?", "agent: Sweet.", "user: [b] Sour.\n\nColours?\n\n[c] Quiet."]
-        .map(str::to_owned)
-        .to_vec();
+    let second = vec![
+        "user: Apples?".to_owned(),
+        "agent: Sweet.".to_owned(),
+        format!("user: {}\n\nColours?\n\n{}", sour(), says("c", "Quiet.")),
+    ];
     assert_eq!(asked("A."), [first, second]);
-    assert_eq!(asked("B."), [["user: Apples?\n\n[a] Sweet."]]);
-    assert_eq!(asked("C."), [["user: Apples?\n\n[a] Sweet.\n\n[b] Sour.\n\nColours?"]]);
+    assert_eq!(asked("B."), [[format!("user: Apples?\n\n{}", sweet())]]);
+    assert_eq!(asked("C."), [[format!("user: Apples?\n\n{}\n\n{}\n\nColours?", sweet(), sour())]]);
     let lines = case.lines();
     let of_first: Vec<&str> = lines.iter().map(String::as_str).filter(|line| line.contains(" 1.0")).collect();
     assert_eq!(
@@ -68,7 +81,7 @@ fn everybody_hears_the_prompt_and_the_speakers_before() {
             "model 1.0-d1.0-0 End stop in 1.0-d1.0 depth 2",
             "tool 1.0-d1.0 agent_reply End \"Sour.\" in 1.0 depth 1",
             "agent b Silent in 1.0-d1.0",
-            "tool 1.0 discuss End \"[a] Sweet.\\n\\n[b] Sour.\"",
+            &format!("tool 1.0 discuss End {:?}", [sweet(), sour()].join("\n\n")),
         ]
     );
     let usage = case.end().message.usage.unwrap();
@@ -87,7 +100,7 @@ fn listeners_alone_are_only_told() {
         json!({"prompt": "Well?", "speakers": ["c"]}),
     ])
     .run();
-    assert_eq!(results(&case)[3..], ["Told to c, b. Nobody was asked.", "[c] Quiet."]);
+    assert_eq!(results(&case)[3..], ["Told to c, b. Nobody was asked.".to_owned(), says("c", "Quiet.")]);
     assert_eq!(texts(&requests_of(&case, "C.")[0]), ["user: The shop closes.\n\nWell?"]);
     let b = case.end().agents.into_iter().find(|row| row.agent.name == "b").unwrap();
     assert_eq!(
@@ -115,13 +128,13 @@ fn the_people_of_the_next_discussion_are_those_of_the_last() {
         results(&case)[3..],
         [
             // The agent that was made last, alone.
-            "[c] Quiet.",
-            "[a] Sweet.",
+            &says("c", "Quiet."),
+            &says("a", "Sweet."),
             // Another round of the same people.
-            "[a] Red.",
+            &says("a", "Red."),
             // Speakers without listeners clear the listeners.
-            "[b] Sour.",
-            "[b] Green.",
+            &says("b", "Sour."),
+            &says("b", "Green."),
             // Listeners alone are the people of the next time as well.
             "Told to a. Nobody was asked.",
             "Told to a. Nobody was asked.",
@@ -131,7 +144,7 @@ fn the_people_of_the_next_discussion_are_those_of_the_last() {
     let a = requests_of(&case, "A.");
     assert_eq!(texts(&a[1])[2..], ["user: It is your turn to speak."]);
     let b = requests_of(&case, "B.");
-    assert_eq!(texts(&b[0]), ["user: Two.\n\n[a] Sweet.\n\n[a] Red.\n\nFour."]);
+    assert_eq!(texts(&b[0]), [format!("user: Two.\n\n{}\n\n{}\n\nFour.", sweet(), says("a", "Red."))]);
 }
 
 // A-054 A-056: asking one agent makes it the only one of the next discussion.
@@ -150,7 +163,7 @@ fn a_question_to_one_agent_sets_the_people() {
         ("A.", vec![Reply::Text("1"), Reply::Text("2")]),
     ]))
     .run();
-    assert_eq!(results(&case)[2..], ["1", "[a] 2"]);
+    assert_eq!(results(&case)[2..], ["1".to_owned(), says("a", "2")]);
 }
 
 // A-050 A-059
@@ -176,9 +189,9 @@ fn an_agent_that_ended_takes_part_no_more() {
     assert_eq!(
         results(&case)[2..],
         [
-            "[a] 1\n\n[b] 3",
+            &[says("a", "1"), says("b", "3")].join("\n\n"),
             "ended: b",
-            "[a] 2",
+            &says("a", "2"),
             "error: you have no agent b; nobody was asked. Your agents are: a",
             "ended: a",
             "error: name those who should hear it. Your agents are: none yet: make one with task",
@@ -235,7 +248,10 @@ fn the_people_belong_to_each_agent() {
         ("I.", vec![Reply::Text("i1"), Reply::Text("i2")]),
     ]))
     .run();
-    assert_eq!(results(&case)[2..], ["[b] b1\n\n[a] a1", "[b] b2\n\n[a] a2"]);
+    assert_eq!(
+        results(&case)[2..],
+        [[says("b", "b1"), says("a", "a1")].join("\n\n"), [says("b", "b2"), says("a", "a2")].join("\n\n")]
+    );
     assert_eq!(texts(&requests_of(&case, "I.")[1]), ["user: Inside?", "agent: i1", "user: Again?"]);
 }
 
@@ -280,8 +296,8 @@ fn a_speaker_that_fails_does_not_end_the_discussion() {
         vec![json!({"prompt": "Who?", "speakers": ["a", "b"]})],
     )
     .run();
-    let failed = "[a] [I could not answer: provider_auth: the provider said no]";
-    assert_eq!(results(&case)[2], format!("{failed}\n\n[b] Then I."));
+    let failed = says("a", "[I could not answer: provider_auth: the provider said no]");
+    assert_eq!(results(&case)[2], [failed.clone(), says("b", "Then I.")].join("\n\n"));
     assert_eq!(texts(&requests_of(&case, "B.")[0]), [format!("user: Who?\n\n{failed}")]);
 }
 
@@ -296,7 +312,7 @@ fn answers_count_as_subtasks() {
     assert!(case.lines().contains(&"budget Subtasks 3 of 2".to_owned()), "{:#?}", case.lines());
     assert_eq!(end.message.usage.unwrap().subtasks, 2);
     let c = end.agents.into_iter().find(|row| row.agent.name == "c").unwrap();
-    assert_eq!(c.agent.heard, ["x", "[a] Sweet.", "[b] Sour."], "it has heard what was said before the end");
+    assert_eq!(c.agent.heard, ["x".to_owned(), sweet(), sour()], "it has heard what was said before the end");
 }
 
 // CF-06: agents nest as deep as subtasks.

@@ -144,7 +144,7 @@ fn an_agent_is_listed_and_dumped_with_the_agents_below_it() {
     assert_eq!(
         file["agents"],
         json!([
-            {"name": "foot", "instructions": "Walk.", "heard": ["So?", "[hand] So it is."]},
+            {"name": "foot", "instructions": "Walk.", "heard": ["So?", says("hand", "So it is.")]},
             {"name": "hand", "instructions": "Work.",
              "rounds": [[user("Dig."), agent("Dug.")], [user("So?"), agent("So it is.")]]},
         ])
@@ -157,7 +157,7 @@ fn a_dump_is_restored_whole_in_another_conversation() {
     let file = file_of(&dumped().run()).to_string();
     let case = restored(&file, vec![restore(json!({"path": PATH}))]).run();
     let results = results(&case);
-    assert_eq!(results, ["restored: head, foot, hand", "[head] It went on."]);
+    assert_eq!(results, ["restored: head, foot, hand".to_owned(), says("head", "It went on.")]);
     let head = &requests_of(&case, "Lead.")[0];
     let told = texts(head);
     assert_eq!(told[0], "user: Begin.");
@@ -173,7 +173,7 @@ fn a_dump_is_restored_whole_in_another_conversation() {
     let ids: BTreeSet<&str> = rows.iter().map(|row| row.agent.id.as_str()).collect();
     assert_eq!(ids.len(), 4, "each has an id of its own");
     let foot = rows.iter().find(|row| row.agent.name == "foot").unwrap();
-    assert_eq!(foot.agent.heard[..2], ["So?", "[hand] So it is."]);
+    assert_eq!(foot.agent.heard[..2], ["So?".to_owned(), says("hand", "So it is.")]);
     assert!(foot.agent.heard[2].starts_with("[You were restored"));
 }
 
@@ -359,7 +359,7 @@ fn the_oldest_rounds_of_a_long_agent_stay_out_of_its_file() {
 fn a_dump_and_a_restore_that_die_happen_once() {
     killed_at_every_commit(dumped_and_restored);
     let whole = dumped_and_restored().run();
-    assert_eq!(results(&whole)[2..4], ["restored: twin", "[twin] I woke."]);
+    assert_eq!(results(&whole)[2..4], ["restored: twin".to_owned(), says("twin", "I woke.")]);
     for dies_after in 1..whole.disk.commits.get() {
         for kill in [Kill::AfterCommits(dies_after), Kill::Unheard(dies_after)] {
             let mut case = dumped_and_restored();

@@ -37,7 +37,8 @@ fn an_agent_has_copies_of_the_hooks() {
     assert_eq!(blocked(&case), ["0.2-d0.0-1.0h0", "1.0h0"]);
     let last = texts(requests_of(&case, "A.").last().unwrap()).pop().unwrap();
     assert!(
-        last.starts_with("user: [hook todo]") && last.ends_with("[{\"text\":\"dig\",\"status\":\"open\"}]"),
+        last.starts_with("user: <hook name=\"todo\">\n")
+            && last.ends_with("[{\"text\":\"dig\",\"status\":\"open\"}]\n</hook>"),
         "{last}"
     );
 }

@@ -31,6 +31,11 @@ pub fn task(name: &str, instructions: &str, prompt: &str) -> (&'static str, Valu
     ("task", arguments)
 }
 
+/// The words of an agent, as others hear them.
+pub fn says(name: &str, text: &str) -> String {
+    format!("<speaker name=\"{name}\">\n{text}\n</speaker>")
+}
+
 /// A call for a discussion.
 pub fn discuss(arguments: Value) -> (&'static str, Value) {
     ("discuss", arguments)

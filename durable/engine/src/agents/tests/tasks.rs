@@ -78,7 +78,7 @@ fn an_agent_remembers_and_can_be_asked_again() {
         ),
     ]))
     .run();
-    assert_eq!(results(&case), ["Of what?", "Three.", "[clerk] Welcome."]);
+    assert_eq!(results(&case), ["Of what?".to_owned(), "Three.".to_owned(), says("clerk", "Welcome.")]);
     let all = requests_of(&case, "Count.");
     let before = ["user: How many?", "agent: Let me see. echo", "tool: echo {}", "agent: Of what?"];
     assert_eq!(texts(&all[2]), [&before[..], &["user: Pears."]].concat());
@@ -123,7 +123,7 @@ fn an_agent_lives_on_in_later_turns() {
     .run();
     assert_eq!(
         results(&second),
-        ["[diary] Sun.", "the memory is empty"],
+        [says("diary", "Sun."), "the memory is empty".to_owned()],
         "the people of the last turn are still those of this one"
     );
     let asked = &requests_of(&second, instructions)[0];

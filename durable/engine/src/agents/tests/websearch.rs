@@ -34,7 +34,7 @@ pub(crate) fn answered() -> Case {
     )
 }
 
-const SOURCES: &str = "\n\nSources:\n[1] https://a.example/\n[2] https://b.example/";
+const SOURCES: &str = "\n\n<sources>\n[1] https://a.example/\n[2] https://b.example/\n</sources>";
 
 /// The call that reads a page.
 fn opened(address: &str) -> String {
@@ -81,7 +81,7 @@ fn pages_are_read_side_by_side() {
             "chunk 0.0-2.0 \"[1].\" in 0.0 depth 1",
             "chunk 0.0-2.0 \"\" done in 0.0 depth 1",
             "model 0.0-2 End stop in 0.0 depth 1",
-            "tool 0.0 websearch End \"Half a year [1].\\n\\nSources:\\n[1] https://a.example/\\n[2] https://b.example/\"",
+            "tool 0.0 websearch End \"Half a year [1].\\n\\n<sources>\\n[1] https://a.example/\\n[2] https://b.example/\\n</sources>\"",
         ]
     );
 }
@@ -138,7 +138,7 @@ fn so_many_pages_are_read() {
         levels.push(("answer How long?", says("So long.")));
         let case = searched(found, &levels).run();
         let listed: Vec<String> = (1..=MAX_PAGES).map(|n| format!("[{n}] https://{n}/")).collect();
-        assert_eq!(results(&case), [format!("So long.\n\nSources:\n{}", listed.join("\n"))]);
+        assert_eq!(results(&case), [format!("So long.\n\n<sources>\n{}\n</sources>", listed.join("\n"))]);
     }
 }
 
@@ -184,9 +184,9 @@ fn a_page_that_fails_says_so_and_the_rest_goes_on() {
         ],
     )
     .run();
-    let told = "Six [1].\n\nSources:\n[1] https://a/\n\nCould not be used:\n[2] https://broken/: the page did not come: it is broken\n\
+    let told = "Six [1].\n\n<sources>\n[1] https://a/\n</sources>\n\n<unread>\n[2] https://broken/: the page did not come: it is broken\n\
                 [3] https://mute/: nothing came of reading it\n[4] https://down/: {\"error\":\"provider_auth\",\
-                \"message\":\"the provider said no\"}";
+                \"message\":\"the provider said no\"}\n</unread>";
     assert_eq!(results(&case), [told]);
     let asked = case.model.requests.borrow().len();
     assert_eq!(asked, 2 + 4, "no model reads a page that did not come");
@@ -197,8 +197,9 @@ fn a_search_without_an_answer_is_an_error() {
     let all_fail = searched(&["https://broken/1", "https://broken/2"], &[]).run();
     assert_eq!(
         results(&all_fail),
-        ["error: none of the pages that were found gave an answer\n\nCould not be used:\n\
-          [1] https://broken/1: the page did not come: it is broken\n[2] https://broken/2: the page did not come: it is broken"]
+        ["error: none of the pages that were found gave an answer\n\n<unread>\n\
+          [1] https://broken/1: the page did not come: it is broken\n[2] https://broken/2: the page did not come: it is broken\n\
+          </unread>"]
     );
     assert_eq!(all_fail.model.requests.borrow().len(), 2);
     let page = ("page https://a/", says("Six."));

@@ -105,7 +105,7 @@ fn a_blocked_answer_is_written_again() {
             "You fool, wait.",
             "echo {}",
             "You fool.",
-            "[hook guard] Your answer was not shown. Write it again. The reason: that is rude",
+            "<hook name=\"guard\">\nYour answer was not shown. Write it again. The reason: that is rude\n</hook>",
         ],
         "the model sees the draft and the reason"
     );

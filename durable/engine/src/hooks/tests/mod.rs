@@ -16,6 +16,7 @@ mod smart;
 use serde_json::{Value, json};
 
 use crate::hooks::from_variable;
+use crate::marks::{HOOK, author};
 use crate::testing::*;
 use wire::model::ModelErrorKind;
 
@@ -49,7 +50,7 @@ pub(super) fn said(case: &Case) -> Vec<String> {
     case.lines().into_iter().filter(is_told).collect()
 }
 
-/// The comments in the last request of the root.
+/// The comments in the last request of the root, each behind the name of its hook.
 pub(super) fn comments(case: &Case) -> Vec<String> {
     let requests = case.model.requests.borrow();
     let messages = requests.last().unwrap().messages.iter();
@@ -57,7 +58,8 @@ pub(super) fn comments(case: &Case) -> Vec<String> {
         wire::model::Message::User { content } => Some(content.text().into_owned()),
         _ => None,
     });
-    texts.filter(|text| text.starts_with("[hook ")).collect()
+    let read = |text: String| author(HOOK, &text).map(|(hook, text)| format!("[hook {hook}] {text}"));
+    texts.filter_map(read).collect()
 }
 
 /// Hooks of each kind: one comments, one blocks, one fails, one quits; and the agent makes one.

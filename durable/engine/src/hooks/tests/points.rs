@@ -284,7 +284,7 @@ fn the_initial_message_comes_once_and_is_no_hooks() {
         assert_eq!(of_root.len(), 3);
         for users in &of_root {
             assert_eq!(users[..2], [told, "go"]);
-            assert!(users[2..].iter().all(|text| text.starts_with("[hook todo] ")), "{users:?}");
+            assert!(users[2..].iter().all(|text| text.starts_with("<hook name=\"todo\">")), "{users:?}");
         }
         assert_eq!(of_root[2].len() > 2, hooked, "{of_root:?}");
         assert!(said(&case).iter().all(|line| !line.contains("pears")), "{:?}", said(&case));

@@ -2,7 +2,7 @@
 
 /// The name of a level in a script: its instructions, for a planner or reviewer the kind of work and the objective, for a
 /// summary whether it continues an earlier one; the level of a page goes by its address, and the one that answers from pages
-/// by the question, or `another` for the words of an agent.
+/// by the question.
 pub(super) fn script_key(text: &str) -> String {
     if text.starts_with("<earlier_summary>") {
         return "summary again".to_owned();
@@ -34,8 +34,7 @@ pub(super) fn script_key(text: &str) -> String {
     if let Some(question) =
         between("<question>\n", "\n</question>").filter(|_| text.starts_with("<question>"))
     {
-        let of_another = question.starts_with('[');
-        return if of_another { "answer another".to_owned() } else { format!("answer {question}") };
+        return format!("answer {question}");
     }
     if let Some(objective) = between("<objective>\n", "\n</objective>").filter(|_| text.starts_with('<')) {
         let kind = match () {

@@ -98,8 +98,8 @@ impl Level {
         self.make_due();
     }
 
-    /// A hook blocks the draft: the level writes it again, or ends.
-    pub(in crate::turn) fn block_draft(&mut self, hook: &str, reason: &str) {
+    /// A hook blocks the draft: the level writes it again after a remark, or ends.
+    pub(in crate::turn) fn block_draft(&mut self, hook: &str, reason: &str, remark: String) {
         self.drafts.withhold();
         self.drafts.blocks += 1;
         if self.drafts.blocks > MAX_REWRITES {
@@ -107,9 +107,8 @@ impl Level {
             self.state = State::Done(LevelEnd::Blocked { hook, reason });
             return;
         }
-        let told = format!("[hook {hook}] Your answer was not shown. Write it again. The reason: {reason}");
-        self.digest = self.digest.with(&told);
-        let told = Rc::new(Message::User { content: told.into() });
+        self.digest = self.digest.with(&remark);
+        let told = Rc::new(Message::User { content: remark.into() });
         self.drafts.withheld.push(Rc::clone(&told));
         self.messages.push(told);
         self.state = State::Model;

@@ -202,6 +202,24 @@ fn a_turn_that_dies_again_and_again_is_given_up() {
 }
 
 #[test]
+fn a_turn_that_dies_with_progress_is_given_up_after_twenty_resumptions() {
+    let rounds = (0..60).map(|n| Reply::Calls(vec![("echo", json!({"n": n}))]));
+    let mut case = Case::new(script(&[("go", rounds.chain([Reply::Text("Done.")]).collect())]));
+    (case.limits.iterations, case.limits.llm_calls, case.limits.tool_calls) = (100, 200, 200);
+    case.run_with(Some(Kill::AfterCommits(1)), |_, _| {});
+    let mut resumptions = 0;
+    while case.disk.end.borrow().is_none() {
+        case.clock = std::rc::Rc::default();
+        case.resume((resumptions < 20).then_some(Kill::AfterCommits(4)));
+        resumptions += 1;
+        assert!(resumptions < 30);
+    }
+    assert_eq!(case.end().message.finish_reason, Some(FinishReason::Interrupted));
+    assert_eq!(resumptions, 21);
+    assert!(case.tools.ran.borrow().len() >= 20, "each run came further");
+}
+
+#[test]
 fn a_journal_of_other_steps_is_not_replayed() {
     let mut case = Case::new(rich());
     case.run_with(Some(Kill::AfterCommits(6)), |_, _| {});

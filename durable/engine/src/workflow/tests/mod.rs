@@ -14,6 +14,7 @@ mod verified;
 use serde_json::{Value, json};
 
 use crate::journal::{Fact, Session, SessionChange};
+use crate::marks::{HOOK, author};
 use crate::profiles::Limits;
 use crate::testing::*;
 use wire::model::{Message, ModelRequest};
@@ -102,7 +103,12 @@ pub(crate) fn left(case: &Case) -> Session {
 /// A request as short lines, without its system prompt.
 fn told(request: &ModelRequest) -> Vec<String> {
     let line = |message: &Message| match message {
-        Message::User { content } => format!("user: {}", content.text().lines().next().unwrap_or_default()),
+        Message::User { content } => {
+            let text = content.text();
+            let is_hooks = author(HOOK, &text).is_some();
+            let lines: Vec<&str> = text.lines().take(if is_hooks { usize::MAX } else { 1 }).collect();
+            format!("user: {}", lines.join(" "))
+        }
         Message::Assistant { content, tool_calls, .. } => {
             let calls: Vec<&str> = tool_calls.iter().map(|call| call.name.as_str()).collect();
             format!("assistant: {content}{}", calls.join(","))

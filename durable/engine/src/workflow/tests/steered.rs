@@ -53,8 +53,8 @@ fn told_last(case: &Case) -> Vec<Vec<String>> {
 #[test]
 fn no_message_takes_the_place_of_another_one() {
     let case = commented().run();
-    let reader = "user: [hook reader] Check it.".to_owned();
-    let guard = |text: &str| format!("user: [hook guard] {text}");
+    let reader = r#"user: <hook name="reader"> Check it. </hook>"#.to_owned();
+    let guard = |text: &str| format!(r#"user: <hook name="guard"> {text} </hook>"#);
     let begin = "user: Step 1 of 2: Collect".to_owned();
     let retry = "user: The work of this step does not pass yet. More.".to_owned();
     let next = "user: Step 2 of 2: Write".to_owned();

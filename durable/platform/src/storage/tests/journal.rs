@@ -72,6 +72,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         format: engine::journal::FORMAT,
         least_reader: engine::journal::LEAST_READER,
         estimates: 0,
+        marks: 0,
         thread_id: "thread".to_owned(),
         turn_id: "turn".to_owned(),
         user_message_id: "u".to_owned(),

@@ -14,6 +14,7 @@ const VISITORS_QUOTAS: &str = r#"{"user":{"turns_per_minute":20,"tokens_per_day"
 const EMBEDDING_QUOTAS: &str = r#"{"user":{"embeddings_per_day":250}}"#;
 
 /// The operator's hooks of `mcp` (`tests/e2e/hooks.rs`). They watch calls that no other test of that instance makes.
+const HOUSE: &str = r#"[{"name":"house","on":"action","match":["memory_list"],"instructions":"Block each look at secrets."}]"#;
 const HOOKS: &str = r#"[{"name":"guard","on":"action","match":["memory_write"],"instructions":"Block each write of a secret."},{"name":"reader","on":"result","match":["memory_list"],"instructions":"Say what is missing."},{"name":"loops","builtin":"loop_guard","match":["memory_read"]},{"name":"once","builtin":"spawn_limit","match":["mcp__everything__get-env"],"options":{"most":1}}]"#;
 
 /// The origin that `closed` allows.
@@ -46,6 +47,8 @@ pub fn of(name: &str, world: &World) -> Result<(&'static str, &'static str, Vec<
                 client_secret,
                 format!("ALLOWED_ORIGINS:{FRIEND}"),
                 format!("QUOTAS:{QUOTAS}"),
+                // Records have its words for an admin alone (`tests/e2e/hooks.rs`).
+                format!("HOOKS:{HOUSE}"),
             ];
             ("closed", "ESPALIER_CLOSED_URL", [vars, provider(world)].concat())
         }

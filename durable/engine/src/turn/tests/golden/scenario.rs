@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::journal::ESTIMATES;
+use crate::journal::{ESTIMATES, MARKS};
 use crate::testing::*;
 use crate::toolbelt::ToolRules;
 use crate::turn::Turn;
@@ -19,18 +19,20 @@ pub struct Scenario {
     pub is_former: bool,
     /// The rules for estimates with which the turn begins. Turns of before these had a number go on as they began.
     pub estimates: u32,
+    /// The marks with which it begins. Turns of before go on with theirs.
+    pub marks: u32,
 }
 
 impl Scenario {
     /// The turn, before it begins.
     pub fn begin(&self) -> Case {
-        Case { estimates: self.estimates, ..(self.case)() }
+        Case { estimates: self.estimates, marks: self.marks, ..(self.case)() }
     }
 }
 
 /// A turn that the test only runs.
 pub const fn plain(name: &'static str, case: fn() -> Case) -> Scenario {
-    Scenario { name, case, during: |_, _| {}, parks: false, is_former: false, estimates: 0 }
+    Scenario { name, case, during: |_, _| {}, parks: false, is_former: false, estimates: 0, marks: 0 }
 }
 
 /// A turn that the test only runs, with journals of former code.
@@ -41,6 +43,11 @@ pub const fn former(name: &'static str, case: fn() -> Case) -> Scenario {
 /// A turn that follows the present rules for estimates.
 pub const fn estimated(name: &'static str, case: fn() -> Case) -> Scenario {
     Scenario { estimates: ESTIMATES, ..plain(name, case) }
+}
+
+/// A turn with the present marks.
+pub const fn marked(name: &'static str, case: fn() -> Case) -> Scenario {
+    Scenario { marks: MARKS, ..plain(name, case) }
 }
 
 /// A turn that parks.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::scenario::{Scenario, before_dumps, estimated, former, parked, plain};
+use super::scenario::{Scenario, before_dumps, estimated, former, marked, parked, plain};
 use super::whole_price;
 use crate::hooks::tests::every_kind;
 use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
@@ -67,6 +67,9 @@ pub const ALL: &[Scenario] = &[
     plain("websearch", || before_dumps(crate::agents::tests::websearch::answered())),
     plain("guarded", crate::hooks::tests::guards::golden),
     plain("lives", crate::hooks::tests::lives::golden),
+    marked("marked-answer", crate::hooks::tests::answers::golden),
+    marked("marked-comment", every_kind),
+    marked("marked-speakers", || before_dumps(crate::agents::tests::code::discussed())),
     plain("judged-answer", crate::hooks::tests::answers::golden),
     plain("stopped-blocked", crate::hooks::tests::answers::blocked),
     parked("parked-review", crate::workflow::tests::planned::with_all_members),
