@@ -4,6 +4,7 @@
 
 mod examples;
 mod following;
+mod repeated;
 mod unanswered;
 mod unlisted;
 
@@ -336,18 +337,6 @@ async fn a_long_history_is_skipped_up_to_the_limit() {
     assert_eq!(answer["choices"][0]["message"]["content"], "Hello.");
     let refused = case.client.post("/v1/chat/completions", &body(LIMIT)).await.expect(413).await.json().await;
     assert_eq!(refused["error"]["code"], "body_too_large");
-}
-
-#[tokio::test]
-async fn the_same_key_is_the_same_turn() {
-    let (case, _) = keyed().await;
-    case.script("", [text("Hello.")]).await;
-    let once = case.client.with("idempotency-key", "once");
-    let body = json!({ "messages": [{ "role": "user", "content": case.said("Hello", "") }] });
-    let first = once.post("/v1/chat/completions", &body).await.expect(200).await.json().await;
-    let again = once.post("/v1/chat/completions", &body).await.expect(200).await.json().await;
-    assert_eq!(first, again);
-    assert_eq!(case.requests("").await.requests.len(), 1);
 }
 
 #[tokio::test]

@@ -123,6 +123,9 @@ async fn a_chat_is_answered_as_the_client_accepts_it() {
     let once = case.client.with("idempotency-key", "once");
     let first = result(&once, &none(), "tools/call", chat(&case, "Once")).await;
     assert_eq!(first, result(&once, &none(), "tools/call", chat(&case, "Once")).await);
+    // Issue 46, L4
+    let other = result(&once, &none(), "tools/call", chat(&case, "Twice")).await;
+    assert!(other["isError"] == true && other.to_string().contains("idempotency_key_reused"), "{other}");
     assert_eq!(case.requests("").await.requests.len(), 3);
 }
 
