@@ -145,7 +145,8 @@ pub fn judged(body: &Value) -> (Vec<String>, Vec<(String, usize)>) {
 
 /// The words of a speaker, between their marks.
 fn words<'a>(heard: &'a str, speaker: &str) -> Option<&'a str> {
-    heard.strip_prefix(&format!("<speaker name=\"{speaker}\">\n"))?.strip_suffix("\n</speaker>")
+    let words = heard.strip_prefix(&format!("<speaker name=\"{speaker}\">\n"))?;
+    words.strip_suffix("\n</speaker>").map(str::trim_end)
 }
 
 fn is_answer(who: &str, number: &str, text: &str) -> bool {
