@@ -2,6 +2,7 @@
 //! service.
 
 mod agents;
+mod outbox;
 mod paths;
 mod sessions;
 
@@ -20,6 +21,7 @@ use crate::ledger::Ledger;
 use crate::r2::Bucket;
 
 pub use agents::remembered;
+pub use outbox::quiet;
 pub use paths::marked;
 
 /// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see
@@ -265,15 +267,7 @@ fn object(database: &Database, turns: &[Ended], found: &mut Objects, ledger: &Le
             ledger.violation(format!("calls without exactly one result: {history}"));
         }
     }
-    // A path is told twice, and its second row is due when any older batch must have ended. A row that has just come due is on
-    // its way: an alarm has 14 seconds, as in the report.
-    let outbox = database.rows(
-        "SELECT count(*) AS rows FROM outbox
-         WHERE payload ->> '$.news.kind' IS NOT 'path_changed' OR attempts > 0
-             OR due_at <= (unixepoch('subsec') - 14) * 1000",
-        &[],
-    )?;
-    found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
+    found.undelivered += outbox::undelivered(database)?;
     sessions::led(database, turns, ledger)?;
     let query = "SELECT count(*) AS rows FROM journal JOIN turns USING (turn_id) WHERE status = 'done'";
     let left = database.rows(query, &[])?;

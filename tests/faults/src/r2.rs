@@ -56,9 +56,9 @@ pub async fn answer(world: &World, headers: &HeaderMap, body: &Bytes) -> Result<
     let value = body.slice(size..);
     let number = world.bucket.requests.fetch_add(1, Ordering::Relaxed);
     let mut rng = Rng::of(world.seed, &format!("r2 {number}"));
-    world.moment(Moment::R2Asked);
+    let refused = world.moment(Moment::R2Asked);
     let fault = rng.chance(world.weather().r2).then(|| rng.range(0, 3));
-    if fault == Some(0) {
+    if refused || fault == Some(0) {
         world.ledger.r2("refused");
         return Ok(error(500, 10_001));
     }
@@ -67,8 +67,8 @@ pub async fn answer(world: &World, headers: &HeaderMap, body: &Bytes) -> Result<
         tokio::time::sleep(Duration::from_millis(rng.range(100, 1_500))).await;
     }
     let answer = carried_out(&world.bucket, &asked, value);
-    world.moment(Moment::R2Done);
-    if fault == Some(2) {
+    let lost = world.moment(Moment::R2Done);
+    if lost || fault == Some(2) {
         world.ledger.r2("answer lost");
         return Err(io::Error::other("scripted"));
     }

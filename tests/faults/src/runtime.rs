@@ -11,6 +11,7 @@ use espalier_test_support::json;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
+use crate::journeys;
 use crate::ledger::Ledger;
 use crate::script::{self, HOOKS, POLICY};
 
@@ -144,7 +145,7 @@ impl Runtime {
 
     fn vars(&self, life: u32) -> Vec<(&'static str, String)> {
         let world = format!("http://127.0.0.1:{}/life/{life}", self.launch.world);
-        vec![
+        let mut vars = vec![
             ("AUTH_ANONYMOUS", "true".to_owned()),
             ("SESSION_SECRET", SECRET.to_owned()),
             ("LLM_PROVIDER", "openai".to_owned()),
@@ -157,8 +158,10 @@ impl Runtime {
             ("HOOKS", HOOKS.to_owned()),
             // More than a thread of a run has turns: each of them keeps its record.
             ("RECORD_TURNS", "500".to_owned()),
-            ("FAULTS_URL", world),
-        ]
+            ("FAULTS_URL", world.clone()),
+        ];
+        vars.extend(journeys::vars(&world));
+        vars
     }
 
     fn workerd(&self, life: u32) -> Result<Command, String> {

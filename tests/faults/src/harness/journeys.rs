@@ -1,0 +1,152 @@
+//! Plays the journeys, each with one fault at a time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use espalier_test_support::Value;
+use tokio::time::Instant;
+
+use super::Harness;
+use crate::journeys::{self, Journey, Strike, Trip, normal};
+use crate::world::{Act, Moment, Trap};
+
+/// How long the last requests of a play may come after its end.
+const LATE: Duration = Duration::from_millis(700);
+
+impl Harness {
+    /// Plays all journeys, or the one with this name, at each of its boundaries. Returns the number of boundaries.
+    pub async fn journeys(&mut self, only: Option<&str>, stride: u32) -> Result<u32, String> {
+        let mut tried = 0;
+        for journey in journeys::ALL.into_iter().filter(|one| only.is_none_or(|only| one.name() == only)) {
+            let began = Instant::now();
+            let boundaries = self.journey(journey, stride.max(journey.stride())).await?;
+            println!(
+                "{boundaries} boundaries of the journey {} in {} s",
+                journey.name(),
+                began.elapsed().as_secs()
+            );
+            tried += boundaries;
+        }
+        Ok(tried)
+    }
+
+    async fn journey(&mut self, journey: &'static dyn Journey, stride: u32) -> Result<u32, String> {
+        let before = Moment::ALL.map(|moment| self.world.times(moment));
+        let (reference, turns) = self.travel(journey, None).await?;
+        let reference = reference.map_err(|why| format!("the journey {}: {why}", journey.name()))?;
+        self.wait_for_kill(LATE).await?;
+        let times = Moment::ALL.map(|moment| self.world.times(moment));
+        let mut tried = 0;
+        for turn in 0..turns {
+            for kind in ["kill", "abort"] {
+                tried += self.commits_of(journey, &reference, turn, kind, stride).await?;
+            }
+        }
+        for ((moment, before), times) in Moment::ALL.into_iter().zip(before).zip(times) {
+            for act in [Act::Kill, Act::Fail] {
+                let fails =
+                    matches!(moment, Moment::D1Asked | Moment::D1Done | Moment::R2Asked | Moment::R2Done);
+                if act == Act::Fail && !fails {
+                    continue;
+                }
+                for nth in (1..=times - before).step_by(stride as usize) {
+                    self.set_trap(Some(Trap { moment, nth, act }));
+                    let (outcome, _) = self.travel(journey, None).await?;
+                    self.wait_for_trap().await?;
+                    self.is_as(journey, &reference, outcome, &format!("{act:?} at {moment:?} {nth}"));
+                    tried += 1;
+                }
+            }
+        }
+        Ok(tried)
+    }
+
+    /// Plays it, struck at each commit of a turn.
+    async fn commits_of(
+        &mut self,
+        journey: &'static dyn Journey,
+        reference: &Value,
+        turn: u32,
+        kind: &str,
+        stride: u32,
+    ) -> Result<u32, String> {
+        let mut tried = 0;
+        let mut commits = (1..).step_by(stride as usize);
+        let mut at = commits.next();
+        loop {
+            let when = at.map_or("end".to_owned(), |at: u32| at.to_string());
+            let before = self.deaths();
+            let how = format!("{kind}@{when}");
+            let what = format!("turn {turn}, {how}");
+            let (outcome, _) = self.travel(journey, Some(Strike { turn, how })).await?;
+            if self.deaths() == before {
+                self.wait_for_kill(Duration::from_millis(300)).await?;
+            }
+            self.is_as(journey, reference, outcome, &what);
+            tried += 1;
+            at = match at {
+                None => return Ok(tried),
+                Some(_) if self.deaths() == before => None,
+                Some(_) => commits.next(),
+            };
+        }
+    }
+
+    /// Plays it once, and carries out each kill that it asks for. Returns its outcome and the number of its turns.
+    async fn travel(
+        &mut self,
+        journey: &'static dyn Journey,
+        strike: Option<Strike>,
+    ) -> Result<(Result<Value, String>, u32), String> {
+        self.numbers += 1;
+        let user = {
+            let clients = Arc::clone(&self.clients);
+            let user = clients.user();
+            tokio::pin!(user);
+            loop {
+                tokio::select! {
+                    user = &mut user => break user,
+                    Some(()) = self.kills.recv() => {
+                        self.runtime.kill().await;
+                        self.runtime.start().await?;
+                    }
+                }
+            }
+        };
+        let trip = Trip::new(&self.clients, user, journey.name(), self.numbers, strike);
+        let play = journey.play(&trip);
+        tokio::pin!(play);
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut play => break outcome,
+                Some(()) = self.kills.recv() => {
+                    self.runtime.kill().await;
+                    self.runtime.start().await?;
+                }
+            }
+        };
+        self.world.ledger.forget(trip.number);
+        Ok((outcome.map(|outcome| normal(&outcome)), trip.turns()))
+    }
+
+    /// Waits for the last requests of a play, where the trap has not been met, and takes the trap away.
+    async fn wait_for_trap(&mut self) -> Result<(), String> {
+        let began = Instant::now();
+        let is_set = || self.world.trap.lock().is_ok_and(|trap| trap.is_some());
+        while is_set() && began.elapsed() < LATE {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        self.set_trap(None);
+        self.wait_for_kill(Duration::ZERO).await
+    }
+
+    fn is_as(&self, journey: &dyn Journey, reference: &Value, outcome: Result<Value, String>, what: &str) {
+        let name = journey.name();
+        let violation = match outcome {
+            Ok(outcome) if outcome == *reference => return,
+            Ok(outcome) => format!("{name}, {what}: the outcome is {outcome}, not {reference}"),
+            Err(why) => format!("{name}, {what}: {why}"),
+        };
+        self.world.ledger.violation(violation);
+    }
+}
