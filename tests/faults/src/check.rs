@@ -159,13 +159,22 @@ pub fn objects(folder: &Path, turns: &[Ended], ledger: &Ledger) -> Result<Object
 
 /// Changes the database of the object that has this turn, and returns its file. The runtime must not run.
 pub fn change(folder: &Path, turn_id: &str, sql: &str) -> Result<PathBuf, String> {
-    for file in files(folder)? {
+    let file = object_of(folder, turn_id)?;
+    let connection = Connection::open(&file).map_err(|error| error.to_string())?;
+    connection.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))?;
+    Ok(file)
+}
+
+/// The file of the object that has this turn. The newest files come first. The runtime may run.
+pub fn object_of(folder: &Path, turn_id: &str) -> Result<PathBuf, String> {
+    let mut files = files(folder)?;
+    files.sort_by_key(|file| std::cmp::Reverse(file.metadata().and_then(|about| about.modified()).ok()));
+    for file in files {
         let connection = Connection::open(&file).map_err(|error| error.to_string())?;
         let query = "SELECT count(*) FROM turns WHERE turn_id = ?1";
         let found = connection.query_row(query, [turn_id], |row| row.get::<_, u32>(0));
         // An object that was never written to has no tables.
         if found == Ok(1) {
-            connection.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))?;
             return Ok(file);
         }
     }

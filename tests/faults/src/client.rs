@@ -8,6 +8,7 @@ mod reading;
 mod versions;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,6 +79,10 @@ pub struct Ended {
 pub struct Clients {
     pub world: Arc<World>,
     pub url: String,
+    /// The address at which each request is a visit of the cron trigger.
+    pub cron: String,
+    /// The folder of the objects' databases.
+    pub objects: PathBuf,
     pub seen: Mutex<Seen>,
     pub stop: AtomicBool,
     /// The shapes that turns may have.

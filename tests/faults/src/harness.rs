@@ -25,6 +25,7 @@ use crate::rng::Rng;
 use crate::runtime::{Launch, Runtime, migrate};
 use crate::script::{SHAPES, Shape};
 use crate::stream::User;
+use crate::vectors::Index;
 use crate::view::View;
 use crate::world::{Act, Moment, Trap, Weather, World, serve};
 
@@ -86,9 +87,7 @@ impl Harness {
     pub async fn new(setup: Setup) -> Result<Self, String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
         let world_port = listener.local_addr().map_err(|error| error.to_string())?.port();
-        let free = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
-        let port = free.local_addr().map_err(|error| error.to_string())?.port();
-        drop(free);
+        let (port, cron) = (free_port().await?, free_port().await?);
         let database = match setup.wrangler {
             true => Database::open(&migrate(&setup.root, &setup.work.join("wrangler")).await?)?,
             false => Database::new(&setup.root.join("migrations"))?,
@@ -99,6 +98,7 @@ impl Harness {
             ledger: Arc::clone(&ledger),
             database,
             bucket: Bucket::default(),
+            index: Index::default(),
             seed: setup.seed,
             weather: watch::Sender::new(Weather::default()),
             kill,
@@ -111,6 +111,7 @@ impl Harness {
             build: setup.build.clone(),
             work: setup.work.clone(),
             port,
+            cron,
             world: world_port,
             wrangler: setup.wrangler,
         };
@@ -119,6 +120,8 @@ impl Harness {
         let clients = Arc::new(Clients {
             world: Arc::clone(&world),
             url: runtime.url(),
+            cron: runtime.cron(),
+            objects: runtime.objects(),
             seen: Seen::default().into(),
             stop: AtomicBool::new(false),
             shapes: if setup.wrangler {
@@ -371,6 +374,12 @@ impl Harness {
         let took = self.began.elapsed();
         Ok(Outcome { ledger, seen, missing_in_d1, recorded, wrongly_marked, objects, kept, took })
     }
+}
+
+/// A port that nobody listens on.
+async fn free_port() -> Result<u16, String> {
+    let free = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+    free.local_addr().map(|address| address.port()).map_err(|error| error.to_string())
 }
 
 /// The turn's finish reason, and the text of its root.

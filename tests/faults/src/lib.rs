@@ -20,6 +20,7 @@ pub mod rng;
 pub mod runtime;
 pub mod script;
 pub mod stream;
+pub mod vectors;
 pub mod view;
 pub mod world;
 

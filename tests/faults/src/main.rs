@@ -2,7 +2,7 @@
 //! twice. docs/durability.md has the promises that this program tests.
 //!
 //! ```text
-//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME]
+//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]
 //! ```
 //!
 //! `--journey` plays one of `journeys::ALL` alone. Without `--small`, `--hunt` or `--journey`: the fixed turn at each of its boundaries, then a storm until it has had 400 kills,
@@ -23,6 +23,8 @@ struct Arguments {
     build: PathBuf,
     work: PathBuf,
     size: Size,
+    /// Every how many of a journey's boundaries are tried.
+    stride: u32,
     /// Whether the small run uses the whole of `wrangler dev`.
     wrangler: bool,
 }
@@ -46,7 +48,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME]"
+                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]"
             );
             return ExitCode::from(2);
         }
@@ -67,6 +69,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         build: PathBuf::from("target/dev-worker"),
         work: PathBuf::from("target/faults-run"),
         size: Size::Full,
+        stride: 1,
         wrangler: false,
     };
     while let Some(word) = words.next() {
@@ -79,6 +82,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--small" => arguments.size = Size::Small,
             "--wrangler" => arguments.wrangler = true,
             "--hunt" => arguments.size = Size::Hunt(number(value()?)?),
+            "--stride" => arguments.stride = number(value()?)?.max(1) as u32,
             "--journey" => {
                 let name = value()?;
                 let journey = journeys::named(&name).ok_or_else(|| format!("no journey {name}"))?;
@@ -130,7 +134,7 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
             let lost_after = Duration::from_secs(40);
             hunt(&Setup { pause: (300, 1800), lost_after, ..setup }, quota).await?
         }
-        Size::Journey(name) => journey(name, &setup).await?,
+        Size::Journey(name) => journey(name, arguments.stride, &setup).await?,
         Size::Full => {
             let quota =
                 Quota { kills: 330, aborts: 100, cuts: 500, upstream: 2000, most: Duration::from_secs(660) };
@@ -181,10 +185,10 @@ async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Re
 }
 
 /// Plays one journey in its own folders.
-async fn journey(name: &str, setup: &Setup) -> Result<bool, String> {
+async fn journey(name: &str, stride: u32, setup: &Setup) -> Result<bool, String> {
     let setup = in_new_folders(setup)?;
     let mut harness = Harness::new(setup.clone()).await?;
-    harness.journeys(Some(name), 1).await?;
+    harness.journeys(Some(name), stride).await?;
     let outcome = harness.finish().await?;
     let holds = report::print(name, &report::rows(&outcome, [0; 4]));
     for violation in outcome.ledger.violations() {

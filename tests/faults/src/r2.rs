@@ -30,6 +30,13 @@ impl Bucket {
         found.map(|(_, (bytes, _))| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 
+    /// The number of objects with this mark in their key or their text.
+    pub fn marked(&self, mark: &str) -> usize {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |text: &[u8]| text.windows(mark.len()).any(|window| window == mark.as_bytes());
+        objects.iter().filter(|(key, (bytes, _))| key.contains(mark) || has(bytes)).count()
+    }
+
     /// The number of objects, and of those that were written more than once.
     pub fn counts(&self) -> (usize, usize) {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);

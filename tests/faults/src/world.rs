@@ -7,7 +7,7 @@
 //! | `/life/N/strike` | a build with faults says that it is about to end |
 //! | `/life/N/JOURNEY/…` | the server of a journey |
 //! | `/query`, `/execute` | D1, as its binding speaks to it |
-//! | any, with the headers of its binding | R2 |
+//! | any, with the headers of its binding | R2; Workers AI and Vectorize |
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -33,6 +33,7 @@ use crate::model;
 use crate::r2::{self, Bucket};
 use crate::rng::Rng;
 use crate::script;
+use crate::vectors::{self, Index};
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -63,10 +64,13 @@ pub enum Moment {
     /// A server of a journey.
     ServerAsked,
     ServerDone,
+    /// Workers AI and Vectorize.
+    VectorsAsked,
+    VectorsDone,
 }
 
 impl Moment {
-    pub const ALL: [Moment; 10] = [
+    pub const ALL: [Moment; 12] = [
         Moment::ModelAsked,
         Moment::ModelAnswers,
         Moment::EffectAsked,
@@ -77,6 +81,8 @@ impl Moment {
         Moment::R2Done,
         Moment::ServerAsked,
         Moment::ServerDone,
+        Moment::VectorsAsked,
+        Moment::VectorsDone,
     ];
 }
 
@@ -101,6 +107,7 @@ pub struct World {
     pub ledger: Arc<Ledger>,
     pub database: Database,
     pub bucket: Bucket,
+    pub index: Index,
     pub seed: u64,
     pub weather: watch::Sender<Weather>,
     /// Each message asks for a kill.
@@ -165,6 +172,9 @@ async fn answer(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
     let path = head.uri.path();
     if r2::is_asked(&head.headers) {
         return r2::answer(&world, &head.headers, &body).await;
+    }
+    if head.headers.contains_key(vectors::HEADER) {
+        return vectors::answer(&world, &head, &body);
     }
     if matches!(path, "/query" | "/execute") {
         return crate::d1::answer(&world, head.uri.query().unwrap_or_default(), &body).await;

@@ -12,6 +12,15 @@ use crate::world::{Act, Moment, Trap};
 
 /// How long the last requests of a play may come after its end.
 const LATE: Duration = Duration::from_millis(700);
+/// The moments at which a request can fail.
+const FAILING: [Moment; 6] = [
+    Moment::D1Asked,
+    Moment::D1Done,
+    Moment::R2Asked,
+    Moment::R2Done,
+    Moment::VectorsAsked,
+    Moment::VectorsDone,
+];
 
 impl Harness {
     /// Plays all journeys, or the one with this name, at each of its boundaries. Returns the number of boundaries.
@@ -30,7 +39,23 @@ impl Harness {
         Ok(tried)
     }
 
+    /// Plays one in a runtime with the variables that it needs.
     async fn journey(&mut self, journey: &'static dyn Journey, stride: u32) -> Result<u32, String> {
+        let own = journey.own_vars();
+        if own.is_empty() {
+            return self.all_faults(journey, stride).await;
+        }
+        self.runtime.own = own;
+        self.runtime.kill().await;
+        self.runtime.start().await?;
+        let tried = self.all_faults(journey, stride).await;
+        self.runtime.own = Vec::new();
+        self.runtime.kill().await;
+        self.runtime.start().await?;
+        tried
+    }
+
+    async fn all_faults(&mut self, journey: &'static dyn Journey, stride: u32) -> Result<u32, String> {
         let before = Moment::ALL.map(|moment| self.world.times(moment));
         let (reference, turns) = self.travel(journey, None).await?;
         let reference = reference.map_err(|why| format!("the journey {}: {why}", journey.name()))?;
@@ -44,8 +69,7 @@ impl Harness {
         }
         for ((moment, before), times) in Moment::ALL.into_iter().zip(before).zip(times) {
             for act in [Act::Kill, Act::Fail] {
-                let fails =
-                    matches!(moment, Moment::D1Asked | Moment::D1Done | Moment::R2Asked | Moment::R2Done);
+                let fails = FAILING.contains(&moment);
                 if act == Act::Fail && !fails {
                     continue;
                 }

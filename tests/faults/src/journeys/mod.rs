@@ -7,8 +7,11 @@
 //!
 //! A new journey is a file here and a line of [`ALL`].
 
+mod documents;
 mod external;
 mod normal;
+mod shares;
+mod stored;
 mod trip;
 
 use std::io;
@@ -25,8 +28,10 @@ use crate::world::{Body, World, plain};
 pub use normal::normal;
 pub use trip::{Answer, Strike, Trip};
 
-/// A future of a journey.
-pub type Work<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// A future of a journey. The harness plays it where it is, so that a journey may have asynchronous closures.
+pub type Work<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+/// The answer of a journey's server, which serves each connection in a task of its own.
+pub type Serving<'a> = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send + 'a>>;
 
 /// A request to the server of a journey.
 pub struct Call<'a> {
@@ -56,8 +61,13 @@ pub trait Journey: Send + Sync {
         Vec::new()
     }
 
+    /// Variables of the runtime while this journey is played.
+    fn own_vars(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Its server in the world.
-    fn serve<'a>(&'a self, _world: &'a World, _call: Call<'a>) -> Work<'a, io::Result<Response<Body>>> {
+    fn serve<'a>(&'a self, _world: &'a World, _call: Call<'a>) -> Serving<'a> {
         Box::pin(async { Ok(plain(404, &json!({}))) })
     }
 
@@ -68,7 +78,7 @@ pub trait Journey: Send + Sync {
 }
 
 /// All journeys, in the order in which they are played.
-pub const ALL: [&dyn Journey; 1] = [&external::External];
+pub const ALL: [&dyn Journey; 3] = [&external::External, &documents::Documents, &shares::Shares];
 
 /// The model's reply to a step of a journey.
 pub fn reply(marker: &str, step: usize, body: &Value) -> Option<Step> {

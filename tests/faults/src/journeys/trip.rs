@@ -44,7 +44,7 @@ impl Answer {
 
 /// See the module.
 pub struct Trip {
-    clients: Arc<Clients>,
+    pub(super) clients: Arc<Clients>,
     pub user: User,
     name: &'static str,
     /// The number in its markers, which no other play has.
