@@ -7,11 +7,17 @@
 //!
 //! A new journey is a file here and a line of [`ALL`].
 
+mod deletion;
 mod documents;
+mod erasure;
 mod external;
+mod instructions;
 mod normal;
+mod restore;
+mod retention;
 mod shares;
 mod stored;
+mod titles;
 mod trip;
 
 use std::io;
@@ -78,7 +84,17 @@ pub trait Journey: Send + Sync {
 }
 
 /// All journeys, in the order in which they are played.
-pub const ALL: [&dyn Journey; 3] = [&external::External, &documents::Documents, &shares::Shares];
+pub const ALL: [&dyn Journey; 9] = [
+    &external::External,
+    &instructions::Instructions,
+    &documents::Documents,
+    &restore::Restore,
+    &shares::Shares,
+    &titles::Titles,
+    &deletion::Deletion,
+    &retention::Retention,
+    &erasure::Erasure,
+];
 
 /// The model's reply to a step of a journey.
 pub fn reply(marker: &str, step: usize, body: &Value) -> Option<Step> {

@@ -18,6 +18,10 @@ impl Journey for Shares {
     fn reply(&self, path: &str, _number: &str, step: usize, _body: &Value) -> Option<Step> {
         (step == 0).then(|| text(&format!("The answer {path}.")))
     }
+
+    fn stride(&self) -> u32 {
+        3
+    }
 }
 
 async fn play(trip: &Trip) -> Result<Value, String> {

@@ -1,8 +1,9 @@
 //! Stored things, as several journeys make them, age them and look for them: past the service where it has no door.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use espalier_test_support::{Value, http, json};
+use rusqlite::Connection;
 
 use super::trip::PATIENCE;
 use super::{Answer, Trip};
@@ -89,4 +90,24 @@ impl Trip {
         let id = call.and_then(|call| call["tool_call_id"].as_str().map(str::to_owned));
         id.ok_or_else(|| format!("no call waits: {stream}"))
     }
+}
+
+/// Changes the database of an object that runs.
+pub fn change_object(file: &Path, sql: &str) -> Result<(), String> {
+    open(file)?.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))
+}
+
+/// The numbers of rows that an object has in some tables; none in one that it has not.
+pub fn rows_of(file: &Path, tables: &[&str]) -> Result<Vec<u32>, String> {
+    let object = open(file)?;
+    let count = |table: &&str| {
+        object.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap_or(0)
+    };
+    Ok(tables.iter().map(count).collect())
+}
+
+fn open(file: &Path) -> Result<Connection, String> {
+    let object = Connection::open(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    object.busy_timeout(PATIENCE).map_err(|error| error.to_string())?;
+    Ok(object)
 }
