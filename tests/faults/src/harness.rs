@@ -100,10 +100,12 @@ impl Harness {
             database,
             bucket: Bucket::default(),
             seed: setup.seed,
+            url: format!("http://127.0.0.1:{world_port}"),
             weather: watch::Sender::new(Weather::default()),
             kill,
             trap: None.into(),
             came: Default::default(),
+            got: Default::default(),
         });
         tokio::spawn(serve(listener, Arc::clone(&world)));
         let launch = Launch {
