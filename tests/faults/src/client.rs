@@ -153,12 +153,12 @@ impl Clients {
 
     /// A new anonymous user.
     pub async fn user(&self) -> User {
-        let nobody = User { url: self.url.clone(), cookie: String::new() };
+        let nobody = User { url: self.url.clone(), credential: ("cookie", String::new()) };
         loop {
             match nobody.send("POST", "/api/session", &[], &json!({})).await {
                 Some(reply) if reply.status == 200 => {
                     let cookie = reply.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
-                    let user = User { cookie, ..nobody };
+                    let user = User { credential: ("cookie", cookie), ..nobody };
                     self.define(&user).await;
                     return user;
                 }

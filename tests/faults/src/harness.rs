@@ -84,6 +84,7 @@ pub struct Harness {
 }
 
 impl Harness {
+    // Long: it makes all parts of a run.
     pub async fn new(setup: Setup) -> Result<Self, String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
         let world_port = listener.local_addr().map_err(|error| error.to_string())?.port();
@@ -100,10 +101,12 @@ impl Harness {
             bucket: Bucket::default(),
             index: Index::default(),
             seed: setup.seed,
+            url: format!("http://127.0.0.1:{world_port}"),
             weather: watch::Sender::new(Weather::default()),
             kill,
             trap: None.into(),
             came: Default::default(),
+            got: Default::default(),
         });
         tokio::spawn(serve(listener, Arc::clone(&world)));
         let launch = Launch {

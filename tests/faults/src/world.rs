@@ -109,12 +109,16 @@ pub struct World {
     pub bucket: Bucket,
     pub index: Index,
     pub seed: u64,
+    /// Its address.
+    pub url: String,
     pub weather: watch::Sender<Weather>,
     /// Each message asks for a kill.
     pub kill: tokio::sync::mpsc::UnboundedSender<()>,
     pub trap: Mutex<Option<Trap>>,
     /// How often each moment came.
     pub came: Mutex<BTreeMap<Moment, u32>>,
+    /// The bodies that the servers of journeys got, by the play that they belong to.
+    pub got: Mutex<BTreeMap<String, Vec<Value>>>,
 }
 
 impl World {

@@ -38,7 +38,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     let thread = trip.id();
     let path = format!("/api/threads/{thread}");
     let first = json!({ "thread_id": thread, "turn_id": trip.other_id(0), "content": trip.message("stays") });
-    trip.chat(&first).await?;
+    trip.whole_turn(&first).await?;
     trip.rows(2, "SELECT 1 FROM messages WHERE thread_id = ?1", &[&thread]).await?;
     let file = trip.other_id(2);
     trip.file(&format!("{path}/files/a.txt"), &file).await?;
@@ -49,7 +49,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         json!({ "thread_id": thread, "turn_id": trip.other_id(1), "content": trip.message("waits") });
     second["chat_context"] = json!({ "kind": "editor" });
     second["client_tools"] = script::client_tools();
-    trip.chat(&second).await?;
+    trip.whole_turn(&second).await?;
 
     trip.gone(&path).await?;
     let audited = "SELECT action, target FROM audit WHERE target = ?1 AND action = 'thread_deleted'";

@@ -56,7 +56,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         "thread_id": trip.other_id(0), "turn_id": trip.other_id(1), "content": trip.message("make"),
         "chat_context": { "context_type": "project_create" },
     });
-    trip.chat(&body).await?;
+    trip.whole_turn(&body).await?;
     let projects = trip.get("/api/projects").await?;
     let [project] = projects["projects"].as_array().map_or(&[][..], Vec::as_slice) else {
         return Err(format!("one turn made the projects {projects}"));
@@ -71,20 +71,20 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         "thread_id": thread, "turn_id": trip.id(), "content": trip.message("turn"), "chat_context": context,
     });
     body["client_tools"] = script::client_tools();
-    let waiting = trip.chat(&body).await?;
+    let waiting = trip.whole_turn(&body).await?;
     for (path, content) in [(mine, "mine of after"), (&of_project, "ours of after")] {
         trip.expect(200, "PUT", path, &json!({ "content": content })).await?;
     }
     let call = trip.waiting_call(&waiting)?;
     let result = json!({ "tool_call_id": call, "result": "picked" });
     trip.expect(200, "POST", &format!("/api/threads/{thread}/tool_results"), &result).await?;
-    trip.chat(&body).await?;
+    trip.whole_turn(&body).await?;
     // Another thread's object has not read them before.
     let next = json!({
         "thread_id": trip.other_id(3), "turn_id": trip.other_id(4), "content": trip.message("next"),
         "chat_context": { "context_type": "project", "entity_id": id },
     });
-    trip.chat(&next).await?;
+    trip.whole_turn(&next).await?;
     let mut outcome = json!([trip.get(mine).await?, trip.get(&of_project).await?]);
     for thread in [thread, trip.other_id(3)] {
         let messages = trip.get(&format!("/api/threads/{thread}/messages")).await?;

@@ -7,18 +7,26 @@
 //!
 //! A new journey is a file here and a line of [`ALL`].
 
+mod ai_sdk;
+mod chat;
+mod completions;
 mod deletion;
 mod documents;
 mod erasure;
 mod external;
+mod frames;
 mod instructions;
+mod mcp;
+mod mcp_server;
 mod normal;
+mod responses;
 mod restore;
 mod retention;
 mod shares;
 mod stored;
 mod titles;
 mod trip;
+mod verifier;
 
 use std::io;
 use std::pin::Pin;
@@ -34,10 +42,10 @@ use crate::world::{Body, World, plain};
 pub use normal::normal;
 pub use trip::{Answer, Strike, Trip};
 
-/// A future of a journey. The harness plays it where it is, so that a journey may have asynchronous closures.
+/// A play, which stays on the harness' own task.
 pub type Work<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
-/// The answer of a journey's server, which serves each connection in a task of its own.
-pub type Serving<'a> = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send + 'a>>;
+/// The answer of a server.
+pub type Served<'a> = Pin<Box<dyn Future<Output = io::Result<Response<Body>>> + Send + 'a>>;
 
 /// A request to the server of a journey.
 pub struct Call<'a> {
@@ -72,20 +80,31 @@ pub trait Journey: Send + Sync {
         Vec::new()
     }
 
+    /// Whether its user has an API key, which all plays of the run share, in place of a visitor's cookie.
+    fn has_key(&self) -> bool {
+        false
+    }
+
     /// Its server in the world.
-    fn serve<'a>(&'a self, _world: &'a World, _call: Call<'a>) -> Serving<'a> {
+    fn serve<'a>(&'a self, _world: &'a World, _call: Call<'a>) -> Served<'a> {
         Box::pin(async { Ok(plain(404, &json!({}))) })
     }
 
-    /// Every how many of its boundaries are tried, where the run tries all.
+    /// One of so many of its boundaries is tried, where the run tries all of the others.
     fn stride(&self) -> u32 {
         1
     }
 }
 
 /// All journeys, in the order in which they are played.
-pub const ALL: [&dyn Journey; 9] = [
+pub const ALL: [&dyn Journey; 15] = [
     &external::External,
+    &verifier::Verifier,
+    &mcp::Mcp,
+    &mcp_server::McpServer,
+    &completions::Completions,
+    &responses::Responses,
+    &ai_sdk::AiSdk,
     &instructions::Instructions,
     &documents::Documents,
     &restore::Restore,

@@ -49,7 +49,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         for (name, value) in more.as_object().into_iter().flatten() {
             body[name] = value.clone();
         }
-        trip.chat(&body).await
+        trip.whole_turn(&body).await
     };
     turn(&from, 2, "begin", json!({ "agents": true })).await?;
     turn(&to, 3, "plain", json!({})).await?;

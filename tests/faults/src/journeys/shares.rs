@@ -28,7 +28,8 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     let thread = trip.id();
     let turn = async |path: &str, place: u32| {
         let content = trip.message(path);
-        trip.chat(&json!({ "thread_id": thread, "turn_id": trip.other_id(place), "content": content })).await
+        trip.whole_turn(&json!({ "thread_id": thread, "turn_id": trip.other_id(place), "content": content }))
+            .await
     };
     turn("one", 0).await?;
     let first = made(trip, &thread).await?;

@@ -11,7 +11,7 @@ use crate::check;
 
 impl Trip {
     /// The answer to the request of a turn, which is repeated until the turn has ended or waits for somebody.
-    pub async fn chat(&self, body: &Value) -> Result<String, String> {
+    pub async fn whole_turn(&self, body: &Value) -> Result<String, String> {
         let is_whole = |answer: &Answer| {
             answer.status != 200
                 || answer.text.contains("event: done\n")

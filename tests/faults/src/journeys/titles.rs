@@ -52,8 +52,10 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     for (path, place, title) in [("model", 0, THEIRS), ("person", 1, MINE)] {
         let thread = trip.other_id(place);
         let content = trip.message(path);
-        trip.chat(&json!({ "thread_id": thread, "turn_id": trip.other_id(place + 2), "content": content }))
-            .await?;
+        trip.whole_turn(
+            &json!({ "thread_id": thread, "turn_id": trip.other_id(place + 2), "content": content }),
+        )
+        .await?;
         if title == MINE {
             let named = json!({ "title": title });
             trip.expect(200, "PATCH", &format!("/api/threads/{thread}"), &named).await?;

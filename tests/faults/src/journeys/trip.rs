@@ -15,9 +15,9 @@ use crate::world::World;
 /// How long a request may go without an answer: the runtime may have to start first, and an alarm to take a turn up.
 pub const PATIENCE: Duration = Duration::from_secs(40);
 /// How long a body may be silent before the client gives the connection up: a panic can leave it open for ever.
-const SILENCE: Duration = Duration::from_secs(3);
+pub const SILENCE: Duration = Duration::from_secs(3);
 /// The pause before a request is repeated.
-const PAUSE: Duration = Duration::from_millis(30);
+pub const PAUSE: Duration = Duration::from_millis(30);
 
 /// A strike at a commit of one turn of a journey.
 #[derive(Clone, Debug)]
@@ -93,6 +93,10 @@ impl Trip {
         let strike = self.strike.as_ref().filter(|strike| strike.turn == turn);
         let strike = strike.map(|strike| format!(" [[faults:{}]]", strike.how)).unwrap_or_default();
         format!("Do your part. [[fake:{}]]{strike}", self.marker(path))
+    }
+
+    pub fn strike(&self) -> Option<&Strike> {
+        self.strike.as_ref()
     }
 
     /// The number of turns that a strike can name.
