@@ -2,6 +2,7 @@
 //! service.
 
 mod agents;
+mod outbox;
 mod paths;
 mod sessions;
 
@@ -20,6 +21,7 @@ use crate::ledger::Ledger;
 use crate::r2::Bucket;
 
 pub use agents::remembered;
+pub use outbox::quiet;
 pub use paths::marked;
 
 /// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see
@@ -157,13 +159,22 @@ pub fn objects(folder: &Path, turns: &[Ended], ledger: &Ledger) -> Result<Object
 
 /// Changes the database of the object that has this turn, and returns its file. The runtime must not run.
 pub fn change(folder: &Path, turn_id: &str, sql: &str) -> Result<PathBuf, String> {
-    for file in files(folder)? {
+    let file = object_of(folder, turn_id)?;
+    let connection = Connection::open(&file).map_err(|error| error.to_string())?;
+    connection.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))?;
+    Ok(file)
+}
+
+/// The file of the object that has this turn. The newest files come first. The runtime may run.
+pub fn object_of(folder: &Path, turn_id: &str) -> Result<PathBuf, String> {
+    let mut files = files(folder)?;
+    files.sort_by_key(|file| std::cmp::Reverse(file.metadata().and_then(|about| about.modified()).ok()));
+    for file in files {
         let connection = Connection::open(&file).map_err(|error| error.to_string())?;
         let query = "SELECT count(*) FROM turns WHERE turn_id = ?1";
         let found = connection.query_row(query, [turn_id], |row| row.get::<_, u32>(0));
         // An object that was never written to has no tables.
         if found == Ok(1) {
-            connection.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))?;
             return Ok(file);
         }
     }
@@ -265,15 +276,7 @@ fn object(database: &Database, turns: &[Ended], found: &mut Objects, ledger: &Le
             ledger.violation(format!("calls without exactly one result: {history}"));
         }
     }
-    // A path is told twice, and its second row is due when any older batch must have ended. A row that has just come due is on
-    // its way: an alarm has 14 seconds, as in the report.
-    let outbox = database.rows(
-        "SELECT count(*) AS rows FROM outbox
-         WHERE payload ->> '$.news.kind' IS NOT 'path_changed' OR attempts > 0
-             OR due_at <= (unixepoch('subsec') - 14) * 1000",
-        &[],
-    )?;
-    found.undelivered += outbox.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
+    found.undelivered += outbox::undelivered(database)?;
     sessions::led(database, turns, ledger)?;
     let query = "SELECT count(*) AS rows FROM journal JOIN turns USING (turn_id) WHERE status = 'done'";
     let left = database.rows(query, &[])?;

@@ -8,6 +8,7 @@ mod reading;
 mod versions;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -78,6 +79,10 @@ pub struct Ended {
 pub struct Clients {
     pub world: Arc<World>,
     pub url: String,
+    /// The address at which each request is a visit of the cron trigger.
+    pub cron: String,
+    /// The folder of the objects' databases.
+    pub objects: PathBuf,
     pub seen: Mutex<Seen>,
     pub stop: AtomicBool,
     /// The shapes that turns may have.
@@ -148,12 +153,12 @@ impl Clients {
 
     /// A new anonymous user.
     pub async fn user(&self) -> User {
-        let nobody = User { url: self.url.clone(), cookie: String::new() };
+        let nobody = User { url: self.url.clone(), credential: ("cookie", String::new()) };
         loop {
             match nobody.send("POST", "/api/session", &[], &json!({})).await {
                 Some(reply) if reply.status == 200 => {
                     let cookie = reply.header("set-cookie").split(';').next().unwrap_or_default().to_owned();
-                    let user = User { cookie, ..nobody };
+                    let user = User { credential: ("cookie", cookie), ..nobody };
                     self.define(&user).await;
                     return user;
                 }

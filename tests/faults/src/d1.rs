@@ -113,9 +113,15 @@ pub async fn answer(world: &World, query: &str, body: &[u8]) -> Result<Response<
     let statements = many.clone().unwrap_or_else(|| vec![body]);
     let number = world.database.requests.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let mut rng = Rng::of(world.seed, &format!("d1 {number}"));
-    world.moment(Moment::D1Asked);
+    let refused = world.moment(Moment::D1Asked);
     let ill = rng.chance(world.weather().d1);
-    let what = if ill { rng.range(0, 4) } else { 9 };
+    let what = if refused {
+        0
+    } else if ill {
+        rng.range(0, 4)
+    } else {
+        9
+    };
     match what {
         0 => {
             world.ledger.d1("refused");
@@ -133,8 +139,8 @@ pub async fn answer(world: &World, query: &str, body: &[u8]) -> Result<Response<
         _ => {}
     }
     let done = world.database.batch(&statements);
-    world.moment(Moment::D1Done);
-    if what == 3 {
+    let lost = world.moment(Moment::D1Done);
+    if lost || what == 3 {
         world.ledger.d1("answer lost");
         return Err(io::Error::other("scripted"));
     }

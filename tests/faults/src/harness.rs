@@ -1,5 +1,6 @@
 //! One run: a runtime, its world and its clients.
 
+mod journeys;
 mod on_hold;
 mod panics;
 mod queued;
@@ -24,8 +25,9 @@ use crate::rng::Rng;
 use crate::runtime::{Launch, Runtime, migrate};
 use crate::script::{SHAPES, Shape};
 use crate::stream::User;
+use crate::vectors::Index;
 use crate::view::View;
-use crate::world::{Moment, Weather, World, serve};
+use crate::world::{Act, Moment, Trap, Weather, World, serve};
 
 /// The counts that a random phase must reach before it ends.
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,12 +84,11 @@ pub struct Harness {
 }
 
 impl Harness {
+    // Long: it makes all parts of a run.
     pub async fn new(setup: Setup) -> Result<Self, String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
         let world_port = listener.local_addr().map_err(|error| error.to_string())?.port();
-        let free = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
-        let port = free.local_addr().map_err(|error| error.to_string())?.port();
-        drop(free);
+        let (port, cron) = (free_port().await?, free_port().await?);
         let database = match setup.wrangler {
             true => Database::open(&migrate(&setup.root, &setup.work.join("wrangler")).await?)?,
             false => Database::new(&setup.root.join("migrations"))?,
@@ -98,10 +99,14 @@ impl Harness {
             ledger: Arc::clone(&ledger),
             database,
             bucket: Bucket::default(),
+            index: Index::default(),
             seed: setup.seed,
+            url: format!("http://127.0.0.1:{world_port}"),
             weather: watch::Sender::new(Weather::default()),
             kill,
             trap: None.into(),
+            came: Default::default(),
+            got: Default::default(),
         });
         tokio::spawn(serve(listener, Arc::clone(&world)));
         let launch = Launch {
@@ -109,6 +114,7 @@ impl Harness {
             build: setup.build.clone(),
             work: setup.work.clone(),
             port,
+            cron,
             world: world_port,
             wrangler: setup.wrangler,
         };
@@ -117,6 +123,8 @@ impl Harness {
         let clients = Arc::new(Clients {
             world: Arc::clone(&world),
             url: runtime.url(),
+            cron: runtime.cron(),
+            objects: runtime.objects(),
             seen: Seen::default().into(),
             stop: AtomicBool::new(false),
             shapes: if setup.wrangler {
@@ -183,14 +191,16 @@ impl Harness {
     }
 
     /// Plays the fixed turn, struck at each of its commits in each way and killed at each of its requests; then the other
-    /// fixed turns, struck at each of their commits; versions; and messages that wait. Returns the number of boundaries.
+    /// fixed turns, struck at each of their commits; versions; messages that wait; and all journeys. Returns the number of
+    /// boundaries.
     pub async fn boundaries(&mut self, stride: u32) -> Result<u32, String> {
         let mut tried = self.commits(Shape::Whole, &["kill", "abort", "tear", "panic"], stride).await?;
         for shape in [Shape::Asks, Shape::Grows, Shape::Long, Shape::Guarded, Shape::Talks, Shape::Steps] {
             tried += self.commits(shape, &["kill", "abort"], stride).await?;
         }
         tried += self.versions(stride).await?;
-        Ok(tried + self.queued().await? + self.moments(stride).await?)
+        tried += self.queued().await? + self.moments(stride).await?;
+        Ok(tried + self.journeys(None, stride).await?)
     }
 
     /// Plays a turn, struck at each of its commits.
@@ -231,20 +241,11 @@ impl Harness {
         let whole = self.fixed(&user, Shape::Whole, None).await?.ok_or("the fixed turn did not end")?;
         let reference = spoken(&whole);
         let mut tried = 0;
-        for moment in [
-            Moment::ModelAsked,
-            Moment::ModelAnswers,
-            Moment::EffectAsked,
-            Moment::EffectDone,
-            Moment::D1Asked,
-            Moment::D1Done,
-            Moment::R2Asked,
-            Moment::R2Done,
-        ] {
+        for moment in Moment::ALL {
             let mut at = 1;
             loop {
                 let before = self.deaths();
-                self.set_trap(Some((moment, at)));
+                self.set_trap(Some(Trap { moment, nth: at, act: Act::Kill }));
                 let view = self.fixed(&user, Shape::Whole, None).await?;
                 self.same(&reference, view.as_ref(), &format!("kill at {moment:?} {at}"));
                 if self.deaths() == before {
@@ -271,7 +272,7 @@ impl Harness {
         self.world.ledger.counts().deaths.values().sum()
     }
 
-    fn set_trap(&self, trap: Option<(Moment, u32)>) {
+    fn set_trap(&self, trap: Option<Trap>) {
         *self.world.trap.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = trap;
     }
 
@@ -366,6 +367,7 @@ impl Harness {
         };
         let objects = self.runtime.objects();
         let wrongly_marked = check::marked(&objects, &self.world.database, &ledger).await?;
+        check::quiet(&objects).await?;
         // A row that D1 took leaves the outbox a moment later, and a journal its object.
         sleep(Duration::from_millis(500)).await;
         self.runtime.kill().await;
@@ -375,6 +377,12 @@ impl Harness {
         let took = self.began.elapsed();
         Ok(Outcome { ledger, seen, missing_in_d1, recorded, wrongly_marked, objects, kept, took })
     }
+}
+
+/// A port that nobody listens on.
+async fn free_port() -> Result<u16, String> {
+    let free = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+    free.local_addr().map(|address| address.port()).map_err(|error| error.to_string())
 }
 
 /// The turn's finish reason, and the text of its root.

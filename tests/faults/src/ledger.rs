@@ -4,6 +4,7 @@
 //! Each life of the runtime gets another address, so a late request still shows its life.
 
 mod summaries;
+mod titles;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -88,6 +89,8 @@ struct State {
     violations: Vec<String>,
     panicked: HashSet<String>,
     summaries: Summaries,
+    /// By marker: how often a model was asked for a title.
+    titles: HashMap<String, u32>,
 }
 
 /// See the module.

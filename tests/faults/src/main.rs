@@ -2,10 +2,10 @@
 //! twice. docs/durability.md has the promises that this program tests.
 //!
 //! ```text
-//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS]
+//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]
 //! ```
 //!
-//! Without `--small` or `--hunt`: the fixed turn at each of its boundaries, then a storm until it has had 400 kills,
+//! `--journey` plays one of `journeys::ALL` alone. Without `--small`, `--hunt` or `--journey`: the fixed turn at each of its boundaries, then a storm until it has had 400 kills,
 //! 100 `ctx.abort()`s, 500 client cuts and 2,000 upstream faults, then 20 kills of the whole of `wrangler dev`. Exits
 //! with 1 when a check fails. Everything that a failed run leaves lies in `target/faults-run`.
 
@@ -14,8 +14,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use espalier_faults::harness::{Harness, Outcome, Quota, Setup};
-use espalier_faults::report;
 use espalier_faults::world::Weather;
+use espalier_faults::{journeys, report};
 
 /// The options of the command line.
 struct Arguments {
@@ -23,6 +23,8 @@ struct Arguments {
     build: PathBuf,
     work: PathBuf,
     size: Size,
+    /// Every how many of a journey's boundaries are tried.
+    stride: u32,
     /// Whether the small run uses the whole of `wrangler dev`.
     wrangler: bool,
 }
@@ -36,6 +38,8 @@ enum Size {
     /// A storm of so many seconds and every third boundary of the fixed turn, up to the first violation: it must find a
     /// planted bug.
     Hunt(u64),
+    /// One journey at all its boundaries.
+    Journey(&'static str),
 }
 
 #[tokio::main]
@@ -44,7 +48,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS]"
+                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]"
             );
             return ExitCode::from(2);
         }
@@ -65,6 +69,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         build: PathBuf::from("target/dev-worker"),
         work: PathBuf::from("target/faults-run"),
         size: Size::Full,
+        stride: 1,
         wrangler: false,
     };
     while let Some(word) = words.next() {
@@ -77,6 +82,12 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--small" => arguments.size = Size::Small,
             "--wrangler" => arguments.wrangler = true,
             "--hunt" => arguments.size = Size::Hunt(number(value()?)?),
+            "--stride" => arguments.stride = number(value()?)?.max(1) as u32,
+            "--journey" => {
+                let name = value()?;
+                let journey = journeys::named(&name).ok_or_else(|| format!("no journey {name}"))?;
+                arguments.size = Size::Journey(journey.name());
+            }
             other => return Err(format!("unknown argument {other}")),
         }
     }
@@ -123,6 +134,7 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
             let lost_after = Duration::from_secs(40);
             hunt(&Setup { pause: (300, 1800), lost_after, ..setup }, quota).await?
         }
+        Size::Journey(name) => journey(name, arguments.stride, &setup).await?,
         Size::Full => {
             let quota =
                 Quota { kills: 330, aborts: 100, cuts: 500, upstream: 2000, most: Duration::from_secs(660) };
@@ -165,6 +177,20 @@ async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Re
     let kills = if boundaries { 400 } else { quota.kills };
     let rows = report::rows(&outcome, [kills, quota.aborts, quota.cuts, quota.upstream]);
     let holds = report::print(title, &rows);
+    for violation in outcome.ledger.violations() {
+        println!("  ! {violation}");
+    }
+    tidy(&setup.work, holds);
+    Ok(holds)
+}
+
+/// Plays one journey in its own folders.
+async fn journey(name: &str, stride: u32, setup: &Setup) -> Result<bool, String> {
+    let setup = in_new_folders(setup)?;
+    let mut harness = Harness::new(setup.clone()).await?;
+    harness.journeys(Some(name), stride).await?;
+    let outcome = harness.finish().await?;
+    let holds = report::print(name, &report::rows(&outcome, [0; 4]));
     for violation in outcome.ledger.violations() {
         println!("  ! {violation}");
     }

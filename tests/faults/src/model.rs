@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use espalier_test_support::fake_llm::{Act, Head, check, end, reply_body};
+use espalier_test_support::fake_llm::{Act, Head, TITLE, check, end, reply_body};
 use espalier_test_support::{Step, Value, json};
 use futures::stream;
 use http_body_util::{BodyExt, StreamBody};
@@ -164,6 +164,9 @@ fn asked(world: &World, life: u32, body: &Value) -> Result<Asked, String> {
     }
     if let Some(summary) = script::used_summary(body) {
         world.ledger.summary_used(&summary);
+    }
+    if marker.ends_with(TITLE) {
+        world.ledger.title_asked(&marker);
     }
     let attempt = world.ledger.model_called(life, &marker, step);
     Ok(Asked { marker, step, script, attempt })

@@ -30,6 +30,13 @@ impl Bucket {
         found.map(|(_, (bytes, _))| String::from_utf8_lossy(bytes).into_owned()).collect()
     }
 
+    /// The number of objects with this mark in their key or their text.
+    pub fn marked(&self, mark: &str) -> usize {
+        let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |text: &[u8]| text.windows(mark.len()).any(|window| window == mark.as_bytes());
+        objects.iter().filter(|(key, (bytes, _))| key.contains(mark) || has(bytes)).count()
+    }
+
     /// The number of objects, and of those that were written more than once.
     pub fn counts(&self) -> (usize, usize) {
         let objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
@@ -56,9 +63,9 @@ pub async fn answer(world: &World, headers: &HeaderMap, body: &Bytes) -> Result<
     let value = body.slice(size..);
     let number = world.bucket.requests.fetch_add(1, Ordering::Relaxed);
     let mut rng = Rng::of(world.seed, &format!("r2 {number}"));
-    world.moment(Moment::R2Asked);
+    let refused = world.moment(Moment::R2Asked);
     let fault = rng.chance(world.weather().r2).then(|| rng.range(0, 3));
-    if fault == Some(0) {
+    if refused || fault == Some(0) {
         world.ledger.r2("refused");
         return Ok(error(500, 10_001));
     }
@@ -67,8 +74,8 @@ pub async fn answer(world: &World, headers: &HeaderMap, body: &Bytes) -> Result<
         tokio::time::sleep(Duration::from_millis(rng.range(100, 1_500))).await;
     }
     let answer = carried_out(&world.bucket, &asked, value);
-    world.moment(Moment::R2Done);
-    if fault == Some(2) {
+    let lost = world.moment(Moment::R2Done);
+    if lost || fault == Some(2) {
         world.ledger.r2("answer lost");
         return Err(io::Error::other("scripted"));
     }

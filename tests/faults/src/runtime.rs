@@ -11,8 +11,10 @@ use espalier_test_support::json;
 use tokio::process::{Child, Command};
 use tokio::time::Instant;
 
+use crate::journeys;
 use crate::ledger::Ledger;
 use crate::script::{self, HOOKS, POLICY};
+use crate::vectors::HEADER;
 
 /// How a runtime starts, the same in each of its lives.
 pub struct Launch {
@@ -23,6 +25,8 @@ pub struct Launch {
     /// The folder for everything that a run leaves behind.
     pub work: PathBuf,
     pub port: u16,
+    /// The port at which each request is a visit of the cron trigger. Wrangler has none.
+    pub cron: u16,
     /// The port of the world.
     pub world: u16,
     /// Whether it is the whole of `wrangler dev` instead of raw workerd.
@@ -35,6 +39,8 @@ pub struct Runtime {
     ledger: Arc<Ledger>,
     child: Option<Child>,
     config: PathBuf,
+    /// The variables of a journey, from the next life on.
+    pub own: Vec<(&'static str, String)>,
 }
 
 /// The longest start: wrangler on a busy machine.
@@ -43,6 +49,8 @@ const START: Duration = Duration::from_secs(120);
 const QUOTAS: &str =
     r#"{"user":{"concurrent_turns":1000,"turns_per_minute":60000},"threads_per_user":10000}"#;
 const SECRET: &str = "not-a-secret-but-of-the-length-of-one";
+/// Each request is a visit of the cron trigger: workerd has no schedule and no address for that.
+const CRON: &str = r#"export default { async fetch(request, env) { const { outcome } = await env.MAIN.scheduled({ cron: "" }); return new Response(outcome); } };"#;
 /// As in tests/support: the kill goes to the group, because workerd would outlive a killed wrangler.
 const KEEPER: &str = r#""$@" </dev/null & read -r _; kill -9 0"#;
 
@@ -67,12 +75,17 @@ impl Runtime {
             let from = launch.build.join(file);
             fs::copy(&from, config.join(file)).map_err(|error| format!("{}: {error}", from.display()))?;
         }
-        Ok(Runtime { launch, ledger, child: None, config })
+        Ok(Runtime { launch, ledger, child: None, config, own: Vec::new() })
     }
 
     /// The address for clients.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.launch.port)
+    }
+
+    /// The address at which each request is a visit of the cron trigger.
+    pub fn cron(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.launch.cron)
     }
 
     /// The objects' databases.
@@ -144,7 +157,7 @@ impl Runtime {
 
     fn vars(&self, life: u32) -> Vec<(&'static str, String)> {
         let world = format!("http://127.0.0.1:{}/life/{life}", self.launch.world);
-        vec![
+        let mut vars = vec![
             ("AUTH_ANONYMOUS", "true".to_owned()),
             ("SESSION_SECRET", SECRET.to_owned()),
             ("LLM_PROVIDER", "openai".to_owned()),
@@ -157,14 +170,19 @@ impl Runtime {
             ("HOOKS", HOOKS.to_owned()),
             // More than a thread of a run has turns: each of them keeps its record.
             ("RECORD_TURNS", "500".to_owned()),
-            ("FAULTS_URL", world),
-        ]
+            ("FAULTS_URL", world.clone()),
+        ];
+        vars.extend(journeys::vars(&world));
+        vars.extend(self.own.clone());
+        vars
     }
 
+    // Long: the runtime's configuration.
     fn workerd(&self, life: u32) -> Result<Command, String> {
         let text = |(name, value): &(&str, String)| format!("    (name = \"{name}\", text = {value:?}),\n");
         let vars: String = self.vars(life).iter().map(text).collect();
-        let Launch { port, world, .. } = self.launch;
+        let Launch { port, cron, world, .. } = self.launch;
+        let vectors = HEADER;
         let date = compatibility_date(&self.launch.root)?;
         let config = format!(
             r#"using Workerd = import "/workerd/workerd.capnp";
@@ -174,9 +192,23 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["private"])),
     (name = "d1", external = (address = "127.0.0.1:{world}", http = ())),
     (name = "r2", external = (address = "127.0.0.1:{world}", http = ())),
+    (name = "vectors", external = (
+      address = "127.0.0.1:{world}",
+      http = (injectRequestHeaders = [(name = "{vectors}", value = "1")]),
+    )),
+    (name = "cron", worker = .cron),
     (name = "disk", disk = (path = "state", writable = true)),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:{port}", http = (), service = "main")],
+  sockets = [
+    (name = "http", address = "127.0.0.1:{port}", http = (), service = "main"),
+    (name = "cron", address = "127.0.0.1:{cron}", http = (), service = "cron"),
+  ],
+);
+const cron :Workerd.Worker = (
+  modules = [(name = "cron.js", esModule = {CRON:?})],
+  compatibilityDate = "{date}",
+  compatibilityFlags = ["service_binding_extra_handlers"],
+  bindings = [(name = "MAIN", service = "main")],
 );
 const main :Workerd.Worker = (
   modules = [
@@ -191,6 +223,19 @@ const main :Workerd.Worker = (
     (name = "DB", wrapped = (
       moduleName = "cloudflare-internal:d1-api",
       innerBindings = [(name = "fetcher", service = "d1")],
+    )),
+    (name = "AI", wrapped = (
+      moduleName = "cloudflare-internal:ai-api",
+      innerBindings = [(name = "fetcher", service = "vectors")],
+    )),
+    (name = "VECTORS", wrapped = (
+      moduleName = "cloudflare-internal:vectorize-api",
+      innerBindings = [
+        (name = "fetcher", service = "vectors"),
+        (name = "indexId", text = "index"),
+        (name = "indexVersion", text = "v2"),
+        (name = "useNdJson", json = "true"),
+      ],
     )),
   ],
   durableObjectNamespaces = [

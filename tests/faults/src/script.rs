@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use espalier_test_support::{Step, Value, calls, json, text};
 
+use crate::journeys;
 use crate::rng::Rng;
 
 use contexts::LONG_WORDS;
@@ -199,9 +200,9 @@ pub fn turn_id(number: u64) -> String {
     format!("fa017500-0000-4000-8000-{number:012x}")
 }
 
-/// The number of the turn with this id.
+/// The number of the turn with this id; none where a client did not choose it.
 pub fn number(turn_id: &str) -> Option<u64> {
-    u64::from_str_radix(turn_id.get(24..)?, 16).ok()
+    u64::from_str_radix(turn_id.strip_prefix("fa017500-0000-4000-8000-")?, 16).ok()
 }
 
 /// The number of the turn that a marker belongs to.
@@ -275,7 +276,9 @@ pub fn reply_to(marker: &str, step: usize, body: &Value) -> Option<Step> {
             steps::calls(open, label).map_or_else(|| At { marker, path, number, step }.says(), calls),
         );
     }
-    let mut reply = reply(marker, step).or_else(|| continued(marker, step, body))?;
+    let mut reply = reply(marker, step)
+        .or_else(|| continued(marker, step, body))
+        .or_else(|| journeys::reply(marker, step, body))?;
     if marker.starts_with("long#") && reply.calls.is_empty() {
         reply.text.push(if used_summary(body).is_some() { "with a summary" } else { "without" }.to_owned());
     }

@@ -12,7 +12,8 @@ const PATIENCE: Duration = Duration::from_secs(8);
 #[derive(Clone)]
 pub struct User {
     pub url: String,
-    pub cookie: String,
+    /// The header that says who it is, and its value.
+    pub credential: (&'static str, String),
 }
 
 impl User {
@@ -24,7 +25,8 @@ impl User {
         headers: &[(&str, &str)],
         body: &Value,
     ) -> Option<Reply> {
-        let mut all = vec![("cookie", self.cookie.as_str()), ("content-type", "application/json")];
+        let (name, value) = &self.credential;
+        let mut all = vec![(*name, value.as_str()), ("content-type", "application/json")];
         all.extend_from_slice(headers);
         let body = if method == "GET" { String::new() } else { body.to_string() };
         let url = format!("{}{path}", self.url);

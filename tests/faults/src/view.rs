@@ -45,7 +45,7 @@ impl View {
     }
 
     /// The events without the parts of repeated calls.
-    fn settled(&self) -> BTreeMap<u64, &Event> {
+    pub fn settled(&self) -> BTreeMap<u64, &Event> {
         let mut reset_at: BTreeMap<&str, u64> = BTreeMap::new();
         for event in self.events.values().filter(|event| event.kind == "model_call_reset") {
             reset_at.insert(event.text("model_call_id"), event.seq);

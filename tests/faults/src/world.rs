@@ -5,12 +5,14 @@
 //! | `/life/N/v1/chat/completions` | the model |
 //! | `/life/N/record` | a tool's side effect |
 //! | `/life/N/strike` | a build with faults says that it is about to end |
+//! | `/life/N/JOURNEY/…` | the server of a journey |
 //! | `/query`, `/execute` | D1, as its binding speaks to it |
-//! | any, with the headers of its binding | R2 |
+//! | any, with the headers of its binding | R2; Workers AI and Vectorize |
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,11 +27,13 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::d1::Database;
+use crate::journeys::Call;
 use crate::ledger::{Death, Ledger};
 use crate::model;
 use crate::r2::{self, Bucket};
 use crate::rng::Rng;
 use crate::script;
+use crate::vectors::{self, Index};
 
 pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
@@ -46,8 +50,8 @@ pub struct Weather {
     pub panics: u64,
 }
 
-/// A request at which the runtime can be killed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A request at which the runtime can be killed, or which can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
     ModelAsked,
     ModelAnswers,
@@ -57,6 +61,45 @@ pub enum Moment {
     D1Done,
     R2Asked,
     R2Done,
+    /// A server of a journey.
+    ServerAsked,
+    ServerDone,
+    /// Workers AI and Vectorize.
+    VectorsAsked,
+    VectorsDone,
+}
+
+impl Moment {
+    pub const ALL: [Moment; 12] = [
+        Moment::ModelAsked,
+        Moment::ModelAnswers,
+        Moment::EffectAsked,
+        Moment::EffectDone,
+        Moment::D1Asked,
+        Moment::D1Done,
+        Moment::R2Asked,
+        Moment::R2Done,
+        Moment::ServerAsked,
+        Moment::ServerDone,
+        Moment::VectorsAsked,
+        Moment::VectorsDone,
+    ];
+}
+
+/// What a trap does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Act {
+    Kill,
+    /// D1 and R2 refuse the request, or lose its answer.
+    Fail,
+}
+
+/// Acts at the moment's nth time from now.
+#[derive(Clone, Copy, Debug)]
+pub struct Trap {
+    pub moment: Moment,
+    pub nth: u32,
+    pub act: Act,
 }
 
 /// The state that all requests share.
@@ -64,12 +107,18 @@ pub struct World {
     pub ledger: Arc<Ledger>,
     pub database: Database,
     pub bucket: Bucket,
+    pub index: Index,
     pub seed: u64,
+    /// Its address.
+    pub url: String,
     pub weather: watch::Sender<Weather>,
     /// Each message asks for a kill.
     pub kill: tokio::sync::mpsc::UnboundedSender<()>,
-    /// Kill at the moment's nth time from now.
-    pub trap: std::sync::Mutex<Option<(Moment, u32)>>,
+    pub trap: Mutex<Option<Trap>>,
+    /// How often each moment came.
+    pub came: Mutex<BTreeMap<Moment, u32>>,
+    /// The bodies that the servers of journeys got, by the play that they belong to.
+    pub got: Mutex<BTreeMap<String, Vec<Value>>>,
 }
 
 impl World {
@@ -77,21 +126,29 @@ impl World {
         *self.weather.borrow()
     }
 
-    /// Notes that a moment has come, and asks for a kill where a trap waits for it.
-    pub fn moment(&self, moment: Moment) {
-        let mut trap = self.trap.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let due = match trap.as_mut() {
-            Some((at, left)) if *at == moment => {
-                *left = left.saturating_sub(1);
-                *left == 0
-            }
-            _ => false,
+    /// Notes that a moment has come, and asks for a kill where a trap waits for it. Returns whether the request fails.
+    pub fn moment(&self, moment: Moment) -> bool {
+        *self.came.lock().unwrap_or_else(PoisonError::into_inner).entry(moment).or_default() += 1;
+        let mut trap = self.trap.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Trap { nth, act, .. }) = trap.as_mut().filter(|trap| trap.moment == moment) else {
+            return false;
         };
-        if due {
-            *trap = None;
+        *nth = nth.saturating_sub(1);
+        if *nth > 0 {
+            return false;
+        }
+        let act = *act;
+        *trap = None;
+        if act == Act::Kill {
             // The receiver is gone only after the run.
             let _ = self.kill.send(());
         }
+        act == Act::Fail
+    }
+
+    /// How often a moment came.
+    pub fn times(&self, moment: Moment) -> u32 {
+        self.came.lock().unwrap_or_else(PoisonError::into_inner).get(&moment).copied().unwrap_or(0)
     }
 }
 
@@ -120,6 +177,9 @@ async fn answer(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
     if r2::is_asked(&head.headers) {
         return r2::answer(&world, &head.headers, &body).await;
     }
+    if head.headers.contains_key(vectors::HEADER) {
+        return vectors::answer(&world, &head, &body);
+    }
     if matches!(path, "/query" | "/execute") {
         return crate::d1::answer(&world, head.uri.query().unwrap_or_default(), &body).await;
     }
@@ -140,7 +200,7 @@ async fn answer(world: Arc<World>, request: Request<Incoming>) -> Result<Respons
             }
             Ok(plain(200, &json!({})))
         }
-        other => Ok(plain(404, &json!({ "error": other }))),
+        path => crate::journeys::serve(world, Call { life, path, head: &head, body }).await,
     }
 }
 

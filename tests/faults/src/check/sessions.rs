@@ -19,8 +19,8 @@ pub(super) fn led(database: &Database, turns: &[Ended], ledger: &Ledger) -> Resu
         (SELECT group_concat(step) FROM (SELECT step FROM workflow_steps WHERE session_id = s.id ORDER BY step)) AS ended,
         (SELECT group_concat(notes ->> '$.notes', '|') FROM
           (SELECT notes FROM workflow_steps WHERE session_id = s.id ORDER BY step)) AS notes
-        FROM workflow_sessions s";
-    for session in database.rows(query, &[])? {
+        FROM workflow_sessions s WHERE workflow_id = ?1";
+    for session in database.rows(query, &[steps::WORKFLOW])? {
         let step = session["step"].as_u64().unwrap_or_default();
         let numbers: Vec<String> = (0..step).map(|number| number.to_string()).collect();
         let notes: Vec<String> = (1..=step).map(steps::notes).collect();

@@ -7,7 +7,7 @@ use super::{Harness, spoken};
 use crate::client::Order;
 use crate::script::Shape;
 use crate::view::View;
-use crate::world::Moment;
+use crate::world::{Act, Moment, Trap};
 
 /// The messages that wait at once.
 const WAITING: u64 = 2;
@@ -30,7 +30,7 @@ impl Harness {
         for moment in [Moment::ModelAsked, Moment::D1Asked] {
             for at in 1.. {
                 let before = self.deaths();
-                self.set_trap(Some((moment, at)));
+                self.set_trap(Some(Trap { moment, nth: at, act: Act::Kill }));
                 let views = self.play(None).await?;
                 if self.deaths() == before {
                     self.wait_for_kill(Duration::from_millis(700)).await?;

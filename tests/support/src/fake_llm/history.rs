@@ -199,8 +199,9 @@ pub fn text_of(content: &Value) -> String {
 /// The beginnings of questions about the words of others: a hook's, a verifier's, and that for the notes of a planned step.
 const OF_OTHERS: [&str; 3] = ["<conversation>", "<verified_step>", "<step_of_results>"];
 
-/// The beginning of the question for a thread's title, and the end of the marker of its script.
+/// The beginning of the question for a thread's title.
 const OF_TITLE: &str = "<message from=\"user\">";
+/// The end of the marker of a script that answers this question.
 pub const TITLE: &str = "/title";
 
 /// `… [[fake:MARKER]] …` → `MARKER`. In a question about the words of others the last one counts, which is that of the

@@ -48,7 +48,7 @@ mod workers_ai;
 
 pub use gemini::signature;
 pub use handle::{FakeLlm, Requests};
-pub use history::{check, position, text_of};
+pub use history::{TITLE, check, position, text_of};
 pub use ledger::{Outcome, Record};
 pub use reply::{Act, Head, body as reply_body, end};
 pub use script::{Barrier, Call, Cut, Refusal, Script, Step, Usage, call, calls, deltas, status, text};
