@@ -59,10 +59,13 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     if let Some((number, event)) = extra {
         return Err(format!("only the client that came back has event {number}: {event}"));
     }
-    let mut answer = trip.get(&format!("{PATH}/{id}")).await?;
-    answer["usage"].take();
+    let answer = trip.get(&format!("{PATH}/{id}")).await?;
     let thread = answer["metadata"]["thread_id"].as_str().unwrap_or_default().to_owned();
-    Ok(json!({ "answer": answer, "messages": trip.messages(&thread, 2).await? }))
+    // The ids of items come from that of the turn, and a call that a death cut off may have no result.
+    let items = answer["output"].as_array().into_iter().flatten();
+    let items: Vec<Value> =
+        items.map(|item| json!([item["type"], item["name"], item["content"][0]["text"]])).collect();
+    Ok(json!({ "status": answer["status"], "output": items, "messages": trip.messages(&thread, 2).await? }))
 }
 
 fn is_delta(event: &Value) -> bool {
