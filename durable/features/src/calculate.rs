@@ -6,13 +6,10 @@ mod functions;
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 use serde::Deserialize;
-use serde_json::json;
 
-use engine::made_once;
 use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
-use engine::toolbelt::declare;
-use engine::toolbelt::{PermissionClass, ToolSpec};
 
 pub(super) struct Calculate(ToolSpec);
 
@@ -23,23 +20,7 @@ struct Arguments {
 
 impl Default for Calculate {
     fn default() -> Self {
-        Calculate(made_once!(
-            ToolSpec,
-            declare(
-                "calculate",
-                PermissionClass::Safe,
-                "Evaluates an arithmetic expression exactly as written and returns the number. Knows + - * / // % ^ ! and \
-             parentheses, 15% of 80, sqrt, cbrt, abs, sign, exp, ln, log2, log10, sin, cos, tan and their inverses and \
-             hyperbolic forms, floor, ceil, round, trunc, min, max, pi and e. Angles are in radians.",
-                json!({
-                    "type": "object",
-                    "properties": {"expression": {"type": "string"}},
-                    "required": ["expression"],
-                    "additionalProperties": false,
-                    "examples": [{"expression": "(17 + 3) * 2^10"}],
-                }),
-            )
-        ))
+        Calculate(super::declared("calculate"))
     }
 }
 

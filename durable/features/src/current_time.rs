@@ -3,15 +3,12 @@
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 use serde::Deserialize;
-use serde_json::json;
 use wire::time::rfc3339;
 
 use engine::journal::LocalTime;
-use engine::made_once;
 use engine::ports::{Clock, Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
-use engine::toolbelt::declare;
-use engine::toolbelt::{PermissionClass, ToolSpec};
 
 pub(super) struct CurrentTime(ToolSpec);
 
@@ -22,24 +19,7 @@ struct Arguments {
 
 impl Default for CurrentTime {
     fn default() -> Self {
-        CurrentTime(made_once!(
-            ToolSpec,
-            declare(
-                "current_time",
-                PermissionClass::Safe,
-                "Returns the current date and time as RFC 3339: in the time zone that you name, else in the user's, and in \
-                 UTC.",
-                json!({
-                    "type": "object",
-                    "properties": {"time_zone": {
-                        "type": "string",
-                        "description": "a name of the IANA time zone database; the user's zone, if it is known, by default"
-                    }},
-                    "additionalProperties": false,
-                    "examples": [{"time_zone": "Europe/Berlin"}],
-                }),
-            )
-        ))
+        CurrentTime(super::declared("current_time"))
     }
 }
 

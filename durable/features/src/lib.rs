@@ -29,6 +29,7 @@ mod tests;
 use std::rc::Rc;
 
 use engine::compose::{agent_declarations, declarations};
+use engine::declared;
 use engine::ports::{Tool, Tools};
 use engine::toolbelt::{ToolPolicy, ToolSpec, client};
 
@@ -80,6 +81,11 @@ fn specs() -> Vec<ToolSpec> {
     specs.extend(knowledge::specs());
     specs.extend(projects::specs());
     specs
+}
+
+/// The declaration of a tool of no feature.
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
 }
 
 /// The sections of the root's prompt on the features that its turn may use.

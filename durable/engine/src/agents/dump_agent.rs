@@ -5,14 +5,13 @@ use std::cmp::Reverse;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{dump, task};
 use crate::journal::Round;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, arguments, declare};
+use crate::toolbelt::{ToolSpec, arguments};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{self, Halt, Turn};
 use wire::protocol::{AgentDump, AgentMessage, ApiError, DumpBuilder};
@@ -35,29 +34,7 @@ struct Arguments {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(
-            NAME,
-            PermissionClass::Subagent,
-            "Writes an agent that you made into a file of the workspace: its instructions, tools and hooks, what it heard and \
-             remembers, and the agents that it made. restore_agent makes it anew, here or in another conversation. The oldest \
-             rounds are left out where they are too long.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "path": {"type": "string", "description": "of a new file, relative to the workspace"},
-                },
-                "required": ["name", "path"],
-                "additionalProperties": false,
-                "examples": [{"name": "critic", "path": "agents/critic.json"}],
-            }),
-        );
-        spec.timeout_ms = None;
-        // Calls to agents run in the model's order.
-        spec.parallel_safe = false;
-        spec
-    })
+    super::declared(NAME)
 }
 
 struct Dump;

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::journal::{Agent, shortened};
 use crate::own::OwnCall;
-use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, arguments, declare};
+use crate::toolbelt::{ToolError, ToolSpec, arguments};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 
@@ -36,18 +36,7 @@ struct Listed<'a> {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let spec = declare(
-            NAME,
-            PermissionClass::Subagent,
-            "Lists the agents that you made, in this turn or an earlier one: each with the beginning of its instructions, its \
-             tools where it has not all of yours, how many texts it heard since it last answered, and the agents that it \
-             made itself. Speakers and listeners are the people of your next discussion that names nobody.",
-            json!({"type": "object", "properties": {}, "additionalProperties": false, "examples": [{}]}),
-        );
-        // A call before it in the same reply may make an agent.
-        ToolSpec { parallel_safe: false, read_only: true, ..spec }
-    })
+    super::declared(NAME)
 }
 
 fn list_agents(turn: &Turn, level: &Level, json: &str) -> Outcome {

@@ -28,3 +28,10 @@ pub use code::answers;
 pub(crate) use page::CALL as DIGEST_CALL;
 pub(crate) use reply::CALL as REPLY_CALL;
 pub use template::builtin;
+
+use crate::toolbelt::ToolSpec;
+
+/// The declaration of a call of this folder. Calls to agents run in the model's order, and the turn's deadline bounds them.
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
+}

@@ -13,7 +13,7 @@ use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, Serves, ToolSpec, Toolbelt, declare};
+use crate::toolbelt::{Serves, ToolSpec, Toolbelt};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, drive, make_call};
 use wire::model::ToolCall;
@@ -70,11 +70,7 @@ pub(super) fn call(page: &Page) -> ToolCall {
 
 /// The declaration, for the level that answers.
 pub(super) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(NAME, PermissionClass::Subagent, "Reads a page for a question.", json!({}));
-        spec.timeout_ms = None;
-        spec
-    })
+    super::declared(NAME)
 }
 
 struct Digest;

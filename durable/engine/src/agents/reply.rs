@@ -4,7 +4,6 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::code;
 use crate::journal::{Agent, AgentChange, AgentLife, LevelSpec, Round, ToolEnd, Work, fault_of_name};
@@ -14,7 +13,7 @@ use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, Toolbelt, declare};
+use crate::toolbelt::{ToolSpec, Toolbelt};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, drive, truncated};
 use wire::model::{Message, ReplyFinish, ToolCall};
@@ -50,11 +49,7 @@ pub(super) fn call(name: &str, heard_by: Vec<String>) -> ToolCall {
 
 /// The declaration, for the level in which agents answer.
 pub(super) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(NAME, PermissionClass::Subagent, "Has an agent answer.", json!({}));
-        spec.timeout_ms = None;
-        spec
-    })
+    super::declared(NAME)
 }
 
 /// The agent that a call asks.

@@ -13,7 +13,7 @@ use crate::journal::{AgentChange, MAIN, Round, fault_of_name};
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, Reads, ToolSpec, declare};
+use crate::toolbelt::{Reads, ToolSpec};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{self, Halt, Source};
 use wire::pace::{Pace, Pause};
@@ -34,29 +34,7 @@ struct Arguments {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(
-            NAME,
-            PermissionClass::Subagent,
-            "Makes an agent of a dump in a file of the workspace, as an agent of yours, with the agents that it had made: all \
-             of them, or none. Each hears that it woke in another conversation. Where its name is taken, give another one; \
-             those of its own agents must be free.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "path": {"type": "string", "description": "relative to the workspace"},
-                    "as": {"type": "string", "description": "its name here: a-z, 0-9, _ and -, 32 at most"},
-                },
-                "required": ["path"],
-                "additionalProperties": false,
-                "examples": [{"path": "agents/critic.json", "as": "critic-2"}],
-            }),
-        );
-        spec.timeout_ms = None;
-        // Calls to agents run in the model's order.
-        spec.parallel_safe = false;
-        spec
-    })
+    super::declared(NAME)
 }
 
 struct Restore;

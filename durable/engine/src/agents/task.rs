@@ -3,7 +3,6 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::copies;
 use super::discussion::{self, Said};
@@ -11,8 +10,8 @@ use super::template::{self, Template};
 use crate::journal::{Agent, AgentChange, MAX_AGENTS, MAX_INSTRUCTIONS_BYTES, People, Round, fault_of_name};
 use crate::own::OwnCall;
 use crate::ports::ToolError;
+use crate::toolbelt::ToolSpec;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Turn};
 
@@ -48,48 +47,7 @@ impl Arguments {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Makes an agent: a model with instructions of its own, which keeps its name and remembers everything that it heard \
-         and said, in later turns too. With a prompt it answers at once; without one it is only made. For an agent that you \
-         have made, give its name and a prompt alone. Talk to several with discuss. End an agent with terminate.",
-        json!({
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "a-z, 0-9, _ and -, 32 at most"},
-                "instructions": {"type": "string", "description": "its whole system prompt: it sees nothing else of this conversation"},
-                "template": {"type": "string", "description": "in place of instructions: advocate, critic, keeper or websearch (which searches the web for each prompt), workspace:PATH, or mcp:SERVER:URI"},
-                "prompt": {"type": "string", "description": "what it answers now"},
-                "tools": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "the tools that it may use, from your own; all of them if absent",
-                },
-                "from": {"type": "string", "description": "an agent of yours whose memory it gets a copy of"},
-                "agents": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "agents of yours, of which it gets copies as agents of its own; the copy of b has the name NAME_b",
-                },
-            },
-            "required": ["name"],
-            "additionalProperties": false,
-            "examples": [{
-                "name": "critic",
-                "instructions": "You are a strict critic of prose. Name the weakest sentence first.",
-                "prompt": "Here is my text: Apples fall.",
-            }],
-        }),
-    );
-    spec.timeout_ms = None;
-    // Calls to agents run in the model's order.
-    spec.parallel_safe = false;
-    spec
+    super::declared(NAME)
 }
 
 struct Task;

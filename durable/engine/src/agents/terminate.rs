@@ -1,11 +1,10 @@
 //! `terminate`: ends an agent and all that it made.
 
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::journal::AgentChange;
 use crate::own::OwnCall;
-use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, arguments, declare};
+use crate::toolbelt::{ToolError, ToolSpec, arguments};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 
@@ -20,24 +19,7 @@ struct Arguments {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(
-            NAME,
-            PermissionClass::Subagent,
-            "Ends an agent that you made, with the agents that it made itself. Nobody remembers what it knew, and its name \
-             is free again.",
-            json!({
-                "type": "object",
-                "properties": {"name": {"type": "string"}},
-                "required": ["name"],
-                "additionalProperties": false,
-                "examples": [{"name": "critic"}],
-            }),
-        );
-        // Calls to agents run in the model's order.
-        spec.parallel_safe = false;
-        spec
-    })
+    super::declared(NAME)
 }
 
 fn terminate(turn: &Turn, level: &Level, json: &str) -> Outcome {

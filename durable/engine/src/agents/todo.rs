@@ -1,13 +1,12 @@
 //! `todo_write`: a level's list of things to do, in the turn's memory.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use crate::journal::todo_key;
 use crate::memory::{MAX_TURN_BYTES, MAX_VALUE_BYTES, Overlay};
 use crate::own::OwnCall;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, declare};
+use crate::toolbelt::{ToolError, ToolSpec};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 
@@ -45,35 +44,7 @@ struct Arguments {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(
-        ToolSpec,
-        declare(
-            NAME,
-            PermissionClass::Knowledge,
-            "Writes your list of things to do, whole: it takes the place of the list before. Use it for work of several \
-             steps, and keep each status right.",
-            json!({
-                "type": "object",
-                "properties": {
-                    "todos": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "text": {"type": "string"},
-                                "status": {"type": "string", "enum": ["open", "in_progress", "done"]},
-                            },
-                            "required": ["text"],
-                            "additionalProperties": false,
-                        },
-                    },
-                },
-                "required": ["todos"],
-                "additionalProperties": false,
-                "examples": [{"todos": [{"text": "read the notes", "status": "done"}, {"text": "write the summary"}]}],
-            }),
-        )
-    )
+    super::declared(NAME)
 }
 
 fn todo_write(turn: &Turn, level: &Level, json: &str) -> Outcome {
@@ -109,6 +80,8 @@ fn write(agent: &str, json: &str, overlay: &mut Overlay) -> Result<String, ToolE
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::journal::MAIN;
 

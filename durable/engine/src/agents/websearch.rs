@@ -15,7 +15,7 @@ use crate::ports::ToolError;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, Serves, ToolSpec, declare};
+use crate::toolbelt::{Serves, ToolSpec};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, Turn, drive, make_call, make_calls_of, truncated};
 
@@ -52,31 +52,7 @@ struct Arguments {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Searches the web for the query, has up to 5 of the pages read one by one, and returns an answer to the question \
-         with its sources. Use it where the answer needs several pages. Whoever reads them sees the question alone: put \
-         all that matters into it.",
-        json!({
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "the words to search for"},
-                "question": {"type": "string", "description": "what the pages are read for"},
-            },
-            "required": ["query", "question"],
-            "additionalProperties": false,
-            "examples": [{"query": "pears storage months", "question": "How long do pears keep in a cold room?"}],
-        }),
-    );
-    // The turn's deadline bounds it. One search after the other, so that few pages are open at once.
-    spec.timeout_ms = None;
-    spec.parallel_safe = false;
-    spec
+    super::declared(NAME)
 }
 
 /// The arguments with which an agent of code makes the call for a prompt: the beginnings that the call takes.

@@ -3,11 +3,9 @@
 
 use std::rc::Rc;
 
-use serde_json::json;
-
 use crate::own::OwnCall;
 use crate::ports::ToolError;
-use crate::toolbelt::{OutputSchema, PermissionClass, ToolSpec, declare};
+use crate::toolbelt::{OutputSchema, ToolSpec};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 use wire::model::RawValueEq;
@@ -27,15 +25,7 @@ pub(crate) const REMINDER: &str =
 
 /// The declaration for one subtask: its input schema is the schema that the caller asked for (N-068).
 pub(crate) fn spec(output_schema: &Rc<RawValueEq>) -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Ends this subtask with its result. The arguments are the result, and must satisfy the schema.",
-        json!({}),
-    );
-    spec.input_schema = Rc::clone(output_schema);
-    spec.timeout_ms = None;
-    spec
+    ToolSpec { input_schema: Rc::clone(output_schema), ..super::declared(NAME) }
 }
 
 fn carry_out(turn: &Turn, level: &Level, payload: &str) -> Outcome {

@@ -2,11 +2,10 @@
 //! when the round began.
 
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::memory::{AgentMemory, MAX_TURN_BYTES, Overlay, check_write};
 use crate::own::OwnCall;
-use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, arguments, declare};
+use crate::toolbelt::{ToolError, ToolSpec, arguments};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 
@@ -56,51 +55,15 @@ struct WriteArguments {
 }
 
 pub(crate) fn list_spec() -> ToolSpec {
-    made_once!(
-        ToolSpec,
-        declare(
-            LIST,
-            PermissionClass::Knowledge,
-            "Lists the keys of the memory that all levels of this turn share, with the size of each value.",
-            json!({"type": "object", "properties": {}, "additionalProperties": false}),
-        )
-    )
+    super::declared(LIST)
 }
 
 pub(crate) fn read_spec() -> ToolSpec {
-    made_once!(
-        ToolSpec,
-        declare(
-            READ,
-            PermissionClass::Knowledge,
-            "Reads one value of the turn's shared memory. A subtask's result stands under task:ID.",
-            json!({
-                "type": "object",
-                "properties": {"key": {"type": "string"}},
-                "required": ["key"],
-                "additionalProperties": false,
-                "examples": [{"key": "findings"}],
-            }),
-        )
-    )
+    super::declared(READ)
 }
 
 pub(crate) fn write_spec() -> ToolSpec {
-    made_once!(
-        ToolSpec,
-        declare(
-            WRITE,
-            PermissionClass::Knowledge,
-            "Writes one value to the turn's shared memory. Other calls of the same round do not see it; later ones do.",
-            json!({
-                "type": "object",
-                "properties": {"key": {"type": "string"}, "value": {"type": "string"}},
-                "required": ["key", "value"],
-                "additionalProperties": false,
-                "examples": [{"key": "findings", "value": "Pears are cheaper."}],
-            }),
-        )
-    )
+    super::declared(WRITE)
 }
 
 /// Answers a list call.

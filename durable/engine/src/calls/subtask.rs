@@ -15,8 +15,8 @@ use crate::ports::ToolError;
 use crate::profiles::Limits;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
+use crate::toolbelt::ToolSpec;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, drive, truncated};
 use wire::model::{RawValueEq, ReplyFinish};
@@ -76,38 +76,7 @@ pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Runs a subtask in a fresh context of its own and returns its final answer. The subtask sees only the \
-         instructions and the shared memory, not this conversation. Several calls in one reply run at the same time.",
-        json!({
-            "type": "object",
-            "properties": {
-                "title": {"type": "string", "description": "a short label that people see"},
-                "instructions": {"type": "string", "description": "everything that the subtask must know"},
-                "tools": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "the tools that it may use, from your own; all of them if absent",
-                },
-                "output_schema": {
-                    "type": "object",
-                    "description": "a JSON Schema of type object: the result is then JSON that satisfies it",
-                },
-            },
-            "required": ["title", "instructions"],
-            "additionalProperties": false,
-            "examples": [{"title": "Prices", "instructions": "Find out what a pear costs, and answer in one line."}],
-        }),
-    );
-    // The turn's deadline bounds a subtask, and the engine journals the calls within it one by one.
-    spec.timeout_ms = None;
-    spec
+    super::declared(NAME)
 }
 
 /// The part of the root's prompt on subtasks.

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{BUILTIN, check_together, define};
+use super::{check_together, define};
 use crate::journal::AgentChange;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
+use crate::toolbelt::ToolSpec;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 use wire::protocol::{Hook, HookPoint, HookReach, NewHook};
@@ -35,36 +35,7 @@ struct Arguments {
 
 /// The declaration.
 pub fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let names: Vec<&str> = BUILTIN.iter().map(|builtin| builtin.name).collect();
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Makes a hook that watches you from now on: it comments on what you are told, or blocks calls that you want to \
-         make or answers that you want to give. Give instructions by which a model judges, or the name of a built-in hook. You cannot remove it.",
-        json!({
-            "type": "object",
-            "properties": {
-                "name": {"type": "string", "description": "lower-case letters, digits, - and _, at most 32"},
-                "on": {"enum": ["input", "result", "action", "answer"], "description": "when it is asked"},
-                "match": {"type": "array", "items": {"type": "string"}, "description": "the calls that it watches"},
-                "instructions": {"type": "string", "description": "the words by which a model judges"},
-                "reads": {"type": "array", "items": {"type": "string"}, "description": "keys of the memory that it sees"},
-                "builtin": {"enum": names},
-                "options": {"type": "object", "description": "those of the built-in hook"},
-                "of": {"enum": ["main", "all"], "description": "all: your subtasks have copies"},
-            },
-            "required": ["name"],
-            "additionalProperties": false,
-            "examples": [{"name": "careful", "on": "action", "instructions": "Block every write outside of notes/."}],
-        }),
-    );
-    // Hooks are asked in the order in which they were made.
-    spec.parallel_safe = false;
-    spec
+    super::declared(NAME)
 }
 
 fn carry_out(turn: &Turn, level: &Level, arguments: &str) -> Outcome {

@@ -143,3 +143,8 @@ const DISCUSS: &str = "discuss";
 const TERMINATE: &str = "terminate";
 const RESTORE: &str = "restore_agent";
 const TODO_WRITE: &str = "todo_write";
+
+/// The declaration of a call of this folder. Hooks are asked in the order in which they were made.
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
+}

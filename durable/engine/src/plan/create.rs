@@ -3,7 +3,6 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::acting::Acting;
 use super::make::{make, take};
@@ -14,7 +13,7 @@ use super::told::summary;
 use super::voice::Voice;
 use crate::own::OwnCall;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, declare};
+use crate::toolbelt::{ToolError, ToolSpec};
 use crate::turn::Halt;
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use wire::protocol::{Event, ExecutionMode, Plan, PlanStatus};
@@ -86,41 +85,7 @@ pub fn intent(json: &str) -> Result<Intent, ToolError> {
 }
 
 pub fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let texts =
-        |description: &str| json!({"type": "array", "items": {"type": "string"}, "description": description});
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Makes a plan of several steps for an objective and, unless told otherwise, carries it out and returns what \
-         came of each step. Use it only where the work has several steps that build on each other. The planner sees \
-         the objective alone, not this conversation: say all that matters in it.",
-        json!({
-            "type": "object",
-            "properties": {
-                "objective": {"type": "string", "description": "what is to be reached, with all that must be known"},
-                "execution_mode": {
-                    "type": "string",
-                    "enum": ["auto_execute", "draft_only", "agent_review"],
-                    "description": "auto_execute (the default) runs the plan at once; draft_only leaves it to the \
-                                    user's word; agent_review runs it if a reviewer approves",
-                },
-                "auto_execute": {"type": "boolean", "description": "old name: false means draft_only"},
-                "requested_outputs": texts("what the user wants to have in the end"),
-                "priority_entities": texts("what matters most: projects, tasks, documents"),
-            },
-            "required": ["objective"],
-            "examples": [{"objective": "Compare pears and apples by price and season, and write up which to buy."}],
-        }),
-    );
-    // The turn's deadline bounds a plan, and the engine journals the calls within it one by one. Plans run
-    // one at a time.
-    spec.timeout_ms = None;
-    spec.parallel_safe = false;
-    spec
+    super::declared(NAME)
 }
 
 struct Create;
@@ -190,6 +155,8 @@ async fn create(Running { turn, parent, key, arguments }: Running<'_>) -> Result
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     // B-036 B-037 B-038 B-039 B-040 B-041 B-088

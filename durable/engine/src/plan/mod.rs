@@ -24,3 +24,11 @@ pub(crate) mod tests;
 mod told;
 pub mod update;
 mod voice;
+
+use crate::toolbelt::ToolSpec;
+
+/// The declaration of a call of this folder. Plans run one at a time. The turn's deadline bounds them: the engine journals
+/// the calls within it one by one.
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
+}

@@ -12,7 +12,7 @@ use crate::journal::{ToolEnd, Work};
 use crate::own::{OwnCall, Settled};
 use crate::profiles::Role;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::toolbelt::ToolSpec;
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, LevelEnd};
 
@@ -92,18 +92,7 @@ pub(super) fn is_complex(result: &str) -> bool {
 
 /// The declaration, for the root's opening alone.
 pub(super) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Decides which way a request goes.",
-        json!({"type": "object"}),
-    );
-    spec.timeout_ms = None;
-    spec
+    super::declared(NAME)
 }
 
 struct Route;

@@ -5,7 +5,6 @@ use futures::FutureExt;
 use futures::future::{Either, LocalBoxFuture, select};
 use futures::pin_mut;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::context;
 use super::prompt;
@@ -17,7 +16,7 @@ use crate::profiles::Limits;
 use crate::record::PendingCall;
 use crate::record::frozen::Opening;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::toolbelt::ToolSpec;
 use crate::turn::composite::{Carrier, Composite, CutOff, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, drive, partial_text};
 use wire::model::ToolCall;
@@ -74,13 +73,7 @@ pub(super) fn call(plan_id: &str, index: usize, step: &PlanStep, instructions: S
 
 /// The declaration, for the level that runs a plan.
 pub(super) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out one step of a plan.", json!({}));
-    spec.timeout_ms = None;
-    spec
+    super::declared(NAME)
 }
 
 /// `plan_step`. Clients hear of it through the events of its plan.

@@ -3,7 +3,6 @@
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::acting::Acting;
 use super::make::{make, take};
@@ -12,7 +11,7 @@ use super::told::summary;
 use crate::journal::DraftContext;
 use crate::own::OwnCall;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolError, ToolSpec, declare};
+use crate::toolbelt::{ToolError, ToolSpec};
 use crate::turn::Halt;
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use wire::protocol::{Event, PlanStatus};
@@ -60,29 +59,7 @@ pub fn arguments(json: &str) -> Result<Arguments, ToolError> {
 
 /// The declaration.
 pub fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Acts on the plan that waits for the user's word, as the user's message says: `run` carries it out, `change` \
-         has it made anew with the changes and lets it wait again, `drop` gives it up.",
-        json!({
-            "type": "object",
-            "properties": {
-                "plan_id": {"type": "string"},
-                "action": {"type": "string", "enum": ["run", "change", "drop"]},
-                "changes": {"type": "string", "description": "for `change`: what the user wants to be different"},
-            },
-            "required": ["plan_id", "action"],
-            "examples": [{"plan_id": "plan_1", "action": "run"}],
-        }),
-    );
-    spec.timeout_ms = None;
-    spec.parallel_safe = false;
-    spec
+    super::declared(NAME)
 }
 
 struct Update;

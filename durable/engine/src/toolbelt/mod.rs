@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod client;
+mod declared;
 pub mod foreign;
 mod policy;
 mod schema;
@@ -10,6 +11,7 @@ mod users;
 
 use std::rc::Rc;
 
+pub use declared::{declaration, declarations};
 pub use policy::{Rule, ToolPolicy, ToolRules};
 pub use schema::{OutputSchema, is_object, not_json};
 pub use spec::{PermissionClass, Reads, RunsAt, Serves, ToolError, ToolSpec, declare};

@@ -148,6 +148,15 @@ impl ToolSpec {
         ToolSpec { input_schema: Rc::new(RawValueEq(raw(normal))), given_schema, ..self }
     }
 
+    /// The same without an optional argument.
+    pub fn without_argument(self, name: &str) -> Self {
+        let mut schema: Value = wire::json::from_str(self.input_schema.0.get()).unwrap_or_default();
+        if let Some(arguments) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+            arguments.remove(name);
+        }
+        ToolSpec { input_schema: Rc::new(RawValueEq(raw(&schema))), ..self }
+    }
+
     /// The schema as the tool's owner wrote it.
     pub fn schema_as_given(&self) -> &str {
         self.given_schema.as_deref().unwrap_or(self.input_schema.0.get())

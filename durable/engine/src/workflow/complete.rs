@@ -3,17 +3,14 @@
 //! The call has no token: the thread's storage makes and checks it, so no prompt, result or event can leak it, and a model
 //! cannot spell it wrongly (W-082). Without notes of some length no step ends.
 
-use serde_json::json;
-
 use super::ended::{Written, advanced, ended};
 use super::prompt;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
+use crate::toolbelt::ToolSpec;
 use crate::toolbelt::arguments::{self, refused};
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
-use wire::protocol::MIN_NOTES_CHARS;
 
 pub const NAME: &str = "complete_step";
 
@@ -22,42 +19,7 @@ pub(crate) const CALL: Own =
 
 /// The declaration.
 pub fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let mut spec = declare(
-        NAME,
-        PermissionClass::Subagent,
-        "Ends the current step of the procedure. Call it once the step's work is done; the next step follows. The notes are \
-         all that later steps know of this one.",
-        json!({
-            "type": "object",
-            "properties": {
-                "notesMarkdown": {
-                    "type": "string",
-                    "minLength": MIN_NOTES_CHARS,
-                    "description": "what was done, what came of it and what later steps must know, in Markdown",
-                },
-                "contextUpdates": {
-                    "type": "object",
-                    "description": "values for later steps, by name; they replace those of the same names",
-                },
-                "artifacts": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "files or addresses that the step made",
-                },
-            },
-            "required": ["notesMarkdown"],
-            "examples": [{
-                "notesMarkdown": "Read both reports. Sales rose by 4 % in May; June is not in them. Next: ask for June.",
-            }],
-        }),
-    );
-    // The steps of a procedure end one after the other.
-    spec.parallel_safe = false;
-    spec
+    super::declared(NAME)
 }
 
 fn carry_out(turn: &Turn, level: &Level, arguments: &str) -> Outcome {

@@ -25,3 +25,10 @@ pub(crate) use self::output::CALL as OUTPUT_CALL;
 pub(crate) use self::planned::CALL as PLANNED_CALL;
 pub(crate) use self::review::CALL as REVIEW_CALL;
 pub(crate) use self::verify::CALL as VERIFY_CALL;
+
+use crate::toolbelt::ToolSpec;
+
+/// The declaration of a call of this folder. The steps of a procedure end one after the other.
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
+}

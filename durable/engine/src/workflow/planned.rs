@@ -16,7 +16,7 @@ use crate::marks::{data, quoted};
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, Toolbelt, declare};
+use crate::toolbelt::{ToolSpec, Toolbelt};
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn, make_call, make_calls, truncated};
 use wire::model::ToolCall;
@@ -115,11 +115,7 @@ pub(super) async fn carry_out(turn: &Turn, level: &mut Level, step: &WorkflowSte
 
 /// The declaration, for the service alone.
 fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(NAME, PermissionClass::Subagent, "Carries out a planned step.", json!({}));
-        spec.timeout_ms = None;
-        spec
-    })
+    super::declared(NAME)
 }
 
 struct Planned;

@@ -8,7 +8,7 @@ use super::actions::beside;
 use crate::journal::StepEnd;
 use crate::own::OwnCall;
 use crate::record::keys::call_key;
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::toolbelt::ToolSpec;
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Halt, Level, Turn};
 use wire::protocol::{Decision, WorkflowStep};
@@ -53,14 +53,5 @@ pub(super) async fn ask(turn: &Turn, level: &mut Level, question: Value) -> Resu
 
 /// The declaration, for the service alone.
 fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(
-            NAME,
-            PermissionClass::Subagent,
-            "Asks a person whether the work of a step passes.",
-            json!({}),
-        );
-        (spec.timeout_ms, spec.ask, spec.read_only) = (None, true, true);
-        spec
-    })
+    super::declared(NAME)
 }

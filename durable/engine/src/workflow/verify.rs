@@ -15,7 +15,7 @@ use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::profiles::Role;
 use crate::record::keys::LevelPath;
-use crate::toolbelt::{PermissionClass, ToolSpec, declare};
+use crate::toolbelt::ToolSpec;
 use crate::turn::composite::{Carrier, Composite, Outcome, Own, Running};
 use crate::turn::{Halt, Level, LevelEnd, Turn};
 use wire::protocol::{WorkflowStep, WorkflowVerifier};
@@ -98,11 +98,7 @@ pub(super) async fn ask(
 
 /// The declaration, for the service alone.
 fn spec() -> ToolSpec {
-    made_once!(ToolSpec, {
-        let mut spec = declare(NAME, PermissionClass::Subagent, "Judges the work of a step.", json!({}));
-        spec.timeout_ms = None;
-        spec
-    })
+    super::declared(NAME)
 }
 
 struct Verify;

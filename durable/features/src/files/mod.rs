@@ -17,14 +17,12 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::marks::unmarked;
-use engine::made_once;
+use engine::declared;
 use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
-use engine::toolbelt::declare;
-use engine::toolbelt::{PermissionClass, Reads, ToolSpec};
 use engine::versions::Versions;
 use operations::Workspace;
 pub use operations::room;
@@ -40,8 +38,6 @@ pub const MAX_WORKSPACES: usize = 100;
 pub const MAX_WORKSPACE_BYTES: u64 = 52_428_800;
 /// The most bytes of one read or list: below the limit of a result, so that the engine never cuts it.
 pub const MAX_TOLD_BYTES: usize = 45_000;
-/// The lock that serializes the writes of a turn.
-const LOCK: &str = "workspace";
 
 /// The operation of a tool.
 #[derive(Clone, Copy)]
@@ -52,6 +48,10 @@ enum Operation {
     List,
     Delete,
 }
+
+/// Those of the tools, in the order of `tools.json`.
+const OPERATIONS: [Operation; 5] =
+    [Operation::Read, Operation::Write, Operation::Edit, Operation::List, Operation::Delete];
 
 struct FileTool {
     spec: ToolSpec,
@@ -91,102 +91,18 @@ pub(super) struct DeleteArguments {
     path: String,
 }
 
-/// The tools, over these files.
+/// The tools, over these files. Writes are idempotent: a store recognises a repeated one by its operation id, and deleting a
+/// missing file succeeds.
 pub fn tools(files: &Rc<dyn Files>) -> impl Iterator<Item = Rc<dyn Tool>> {
-    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+    let tool = |(spec, operation)| -> Rc<dyn Tool> {
         Rc::new(FileTool { spec, operation, files: Rc::clone(files) })
     };
-    declarations().into_iter().map(tool)
+    specs().zip(OPERATIONS).map(tool)
 }
 
 /// The declarations of the tools.
 pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
-    declarations().into_iter().map(|(_, spec)| spec)
-}
-
-fn declarations() -> [(Operation, ToolSpec); 5] {
-    made_once!([(Operation, ToolSpec); 5], declared())
-}
-
-// Long: one declaration for each tool.
-fn declared() -> [(Operation, ToolSpec); 5] {
-    let path = json!({"type": "string", "description": "relative to the workspace"});
-    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
-        let schema = json!({"type": "object", "properties": properties, "required": required,
-            "additionalProperties": false, "examples": [example]});
-        ToolSpec { read_only: true, ..declare(name, PermissionClass::WorkspaceWrite, description, schema) }
-    };
-    let reads = |spec| ToolSpec { reads: Some(Reads::WorkspaceFile), ..spec };
-    // Idempotent: a store recognises a repeated write by its operation id, and deleting a missing file succeeds.
-    let writes = |spec| ToolSpec {
-        parallel_safe: false,
-        exclusive_lock: Some(LOCK.to_owned()),
-        read_only: false,
-        ..spec
-    };
-    [
-        (
-            Operation::Read,
-            reads(spec(
-                "read_file",
-                "Reads a text file of the workspace. A long file comes in pieces: use from_line to read on.",
-                json!({
-                    "path": path,
-                    "from_line": {"type": "integer", "minimum": 1, "description": "the first line, 1 if not given"},
-                    "lines": {"type": "integer", "minimum": 1, "description": "how many lines at most"},
-                }),
-                &["path"],
-                json!({"path": "notes/plan.md"}),
-            )),
-        ),
-        (
-            Operation::Write,
-            writes(spec(
-                "write_file",
-                "Writes a text file of the workspace, new or in place of what it was. A file that is there must have been \
-                 read before, and is not overwritten if it has changed since.",
-                json!({"path": path, "content": {"type": "string"}}),
-                &["path", "content"],
-                json!({"path": "notes/plan.md", "content": "# Plan\n"}),
-            )),
-        ),
-        (
-            Operation::Edit,
-            writes(spec(
-                "edit_file",
-                "Replaces a piece of a text file of the workspace that was read before. old_text must stand there exactly \
-                 once, or replace_all be true.",
-                json!({
-                    "path": path,
-                    "old_text": {"type": "string"},
-                    "new_text": {"type": "string"},
-                    "replace_all": {"type": "boolean"},
-                }),
-                &["path", "old_text", "new_text"],
-                json!({"path": "notes/plan.md", "old_text": "open", "new_text": "done"}),
-            )),
-        ),
-        (
-            Operation::List,
-            spec(
-                "list_files",
-                "Lists the files of the workspace with their sizes, or those of one folder.",
-                json!({"folder": {"type": "string", "description": "relative to the workspace; all of it if not given"}}),
-                &[],
-                json!({"folder": "notes"}),
-            ),
-        ),
-        (
-            Operation::Delete,
-            writes(spec(
-                "delete_file",
-                "Deletes a file of the workspace. Read it first.",
-                json!({ "path": path }),
-                &["path"],
-                json!({"path": "notes/plan.md"}),
-            )),
-        ),
-    ]
+    declared!("tools.json").into_iter()
 }
 
 impl Tool for FileTool {

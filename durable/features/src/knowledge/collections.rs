@@ -7,15 +7,13 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::knowledge::Collections;
 use crate::marks;
-use engine::made_once;
+use engine::declared;
 use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
-use engine::toolbelt::declare;
-use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::protocol::Passage;
 
 pub const NAME: &str = "search_collection";
@@ -25,8 +23,6 @@ pub const MAX_PASSAGES: u32 = 8;
 const MAX_TOLD_BYTES: usize = 16_000;
 /// The longest query, in characters.
 const MAX_QUERY_CHARS: usize = 1_000;
-/// The longest wait for a slow index.
-const TIMEOUT_MS: u64 = 10_000;
 
 /// The collections that a turn may search.
 #[derive(Clone)]
@@ -53,28 +49,7 @@ pub fn tool(searchable: &Searchable) -> Rc<dyn Tool> {
 }
 
 pub(crate) fn spec() -> ToolSpec {
-    made_once!(ToolSpec, declared())
-}
-
-fn declared() -> ToolSpec {
-    let spec = declare(
-        NAME,
-        PermissionClass::Knowledge,
-        "Searches the documents of the collections that the user chose, by words. Each passage comes with its document \
-         and its part: cite them.",
-        json!({
-            "type": "object",
-            "properties": {
-                "query": {"type": "string", "description": "words that the passage may have"},
-                "collection_id": {"type": "string", "description": "one collection; all chosen collections by default"},
-                "limit": {"type": "integer", "minimum": 1, "description": "how many passages at most; 8 are the most"},
-            },
-            "required": ["query"],
-            "additionalProperties": false,
-            "examples": [{"query": "notice period", "limit": 3}],
-        }),
-    );
-    ToolSpec { read_only: true, timeout_ms: Some(TIMEOUT_MS), ..spec }
+    declared!("tools.json", NAME)
 }
 
 impl Tool for SearchCollection {
@@ -128,7 +103,7 @@ pub mod tests {
     use std::cell::RefCell;
 
     use futures::future::ready;
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::knowledge::KnowledgeError;

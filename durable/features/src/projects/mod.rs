@@ -7,7 +7,6 @@ pub mod item;
 mod operations;
 mod port;
 mod reading;
-mod specs;
 pub mod statements;
 #[cfg(target_arch = "wasm32")]
 pub mod store;
@@ -17,6 +16,7 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 
+use engine::declared;
 use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
@@ -41,6 +41,23 @@ enum Operation {
     Audit,
 }
 
+/// Those of the tools, in the order of `tools.json`.
+const OPERATIONS: [Operation; 13] = [
+    Operation::ListTemplates,
+    Operation::GetTemplate,
+    Operation::CreateTemplate,
+    Operation::ListProjects,
+    Operation::GetProject,
+    Operation::CreateProject,
+    Operation::DeleteProject,
+    Operation::PublishDocument,
+    Operation::ListTasks,
+    Operation::CreateTask,
+    Operation::UpdateTask,
+    Operation::DeleteTask,
+    Operation::Audit,
+];
+
 struct ProjectTool {
     spec: ToolSpec,
     operation: Operation,
@@ -49,15 +66,15 @@ struct ProjectTool {
 
 /// The tools, over these projects.
 pub fn tools(projects: &Rc<dyn Projects>) -> impl Iterator<Item = Rc<dyn Tool>> {
-    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+    let tool = |(spec, operation)| -> Rc<dyn Tool> {
         Rc::new(ProjectTool { spec, operation, projects: Rc::clone(projects) })
     };
-    specs::declarations().into_iter().map(tool)
+    specs().zip(OPERATIONS).map(tool)
 }
 
 /// The declarations of the tools.
 pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
-    specs::declarations().into_iter().map(|(_, spec)| spec)
+    declared!("tools.json").into_iter()
 }
 
 impl Tool for ProjectTool {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::in_memory::InMemory;
 use super::*;
-use crate::projects::item::{Body, ItemKind, MAX_DOCUMENTS, MAX_PROJECTS};
+use crate::projects::item::{Body, ItemKind, MAX_DOCUMENT, MAX_DOCUMENTS, MAX_PROJECTS, MAX_TEXT, MAX_TITLE};
 use engine::testing::FakeClock;
 use engine::versions::Seen;
 
@@ -184,4 +184,31 @@ fn missing_items_and_a_failing_storage_are_errors() {
     room.memory.is_down.set(true);
     let told = room.call("get_project", json!({"project_id": id})).unwrap_err();
     assert!(told.contains("cannot be reached") && !told.contains("down"), "{told}");
+}
+
+// The file of declarations has the limits of the code.
+#[test]
+fn the_declarations_have_the_limits_of_the_code() {
+    let lengths = |member: &str, name: &str| {
+        let specs = specs().filter(|spec| spec.name == name);
+        specs.map(|spec| schema(&spec)["properties"][member]["maxLength"].clone()).collect::<Vec<_>>()
+    };
+    for (name, member, most) in [
+        ("create_template", "name", MAX_TITLE),
+        ("create_template", "description", MAX_TEXT),
+        ("create_project", "name", MAX_TITLE),
+        ("create_project", "description", MAX_TEXT),
+        ("publish_context_document", "title", MAX_TITLE),
+        ("publish_context_document", "content", MAX_DOCUMENT),
+        ("create_task", "title", MAX_TITLE),
+        ("create_task", "notes", MAX_TEXT),
+        ("update_task", "title", MAX_TITLE),
+        ("update_task", "notes", MAX_TEXT),
+    ] {
+        assert_eq!(lengths(member, name), [json!(most)], "{name}: {member}");
+    }
+}
+
+fn schema(spec: &ToolSpec) -> Value {
+    serde_json::from_str(spec.input_schema.0.get()).unwrap()
 }

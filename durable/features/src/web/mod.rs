@@ -19,11 +19,15 @@ pub use config::Config;
 pub use notify::post;
 pub use port::{Browser, Charsets, Decode, WebPorts};
 
+use engine::declared;
 use engine::ports::Tool;
 use engine::toolbelt::ToolSpec;
 
-/// The timeout that both tools declare. They stop a little earlier themselves, with a clearer error.
-const TIMEOUT_MS: u64 = 20_000;
+/// The declaration of a tool of this folder. Both tools stop a little before the timeout that they declare, with a clearer
+/// error.
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
+}
 
 /// The tools of a deployment.
 pub fn tools(WebPorts { http, charsets, browser, config }: &WebPorts) -> Vec<Rc<dyn Tool>> {

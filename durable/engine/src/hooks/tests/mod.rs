@@ -90,3 +90,11 @@ pub(crate) fn every_kind() -> Case {
     case.setting.agent_hooks = true;
     case
 }
+
+// the declaration names the built-in hooks that there are.
+#[test]
+fn the_declaration_names_each_built_in_hook() {
+    let schema: serde_json::Value = serde_json::from_str(super::call::spec().input_schema.0.get()).unwrap();
+    let names: Vec<&str> = super::BUILTIN.iter().map(|builtin| builtin.name).collect();
+    assert_eq!(schema["properties"]["builtin"]["enum"], json!(names));
+}

@@ -125,3 +125,10 @@ fn result_chars(request: &ModelRequest) -> usize {
         _ => 0,
     }
 }
+
+#[test]
+fn the_declaration_has_the_least_length_of_notes() {
+    let schema: serde_json::Value =
+        serde_json::from_str(super::super::complete::spec().input_schema.0.get()).unwrap();
+    assert_eq!(schema["properties"]["notesMarkdown"]["minLength"], json!(MIN_NOTES_CHARS));
+}

@@ -7,15 +7,13 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use crate::knowledge::{KnowledgeError, Memories, Remembered};
 use crate::marks;
-use engine::made_once;
+use engine::declared;
 use engine::ports::{Tool, ToolContext, ToolError};
+use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
-use engine::toolbelt::declare;
-use engine::toolbelt::{PermissionClass, ToolSpec};
 use wire::protocol::Memory;
 
 /// The longest memory in characters, and the most memories of a user: few enough for a person to review.
@@ -24,10 +22,6 @@ pub const MAX_MEMORIES: u32 = 500;
 /// The most memories of one call, and their bytes: far below the limit of a result (N-175).
 const MAX_RECALLED: u32 = 20;
 const MAX_TOLD_BYTES: usize = 12_000;
-/// The longest wait for a slow index.
-const TIMEOUT_MS: u64 = 10_000;
-/// The lock that serializes the writes of a turn, so that `remember` and `forget` run in the model's order.
-const LOCK: &str = "long_term_memory";
 
 #[derive(Clone, Copy)]
 enum Operation {
@@ -58,74 +52,19 @@ struct ForgetArguments {
     id: String,
 }
 
-/// The tools, over these memories.
+/// The tools, over these memories. Idempotent: the operation names the memory, and forgetting a missing one changes nothing.
+/// Their lock has `remember` and `forget` run in the model's order.
 pub fn tools(memories: &Rc<dyn Memories>) -> impl Iterator<Item = Rc<dyn Tool>> {
-    let tool = |(operation, spec)| -> Rc<dyn Tool> {
+    let tool = |(spec, operation)| -> Rc<dyn Tool> {
         Rc::new(MemoryTool { spec, operation, memories: Rc::clone(memories) })
     };
-    declarations().into_iter().map(tool)
+    let operations = [Operation::Remember, Operation::Recall, Operation::Forget];
+    specs().zip(operations).map(tool)
 }
 
 /// The declarations of the tools.
 pub(crate) fn specs() -> impl Iterator<Item = ToolSpec> {
-    declarations().into_iter().map(|(_, spec)| spec)
-}
-
-fn declarations() -> [(Operation, ToolSpec); 3] {
-    made_once!([(Operation, ToolSpec); 3], declared())
-}
-
-fn declared() -> [(Operation, ToolSpec); 3] {
-    let spec = |name, description, properties: Value, required: &[&str], example: Value| {
-        let schema = json!({"type": "object", "properties": properties, "required": required,
-            "additionalProperties": false, "examples": [example]});
-        let spec = declare(name, PermissionClass::Knowledge, description, schema);
-        ToolSpec { read_only: true, timeout_ms: Some(TIMEOUT_MS), ..spec }
-    };
-    // Idempotent: the operation names the memory, and forgetting a missing memory changes nothing.
-    let writes = |spec| ToolSpec {
-        parallel_safe: false,
-        exclusive_lock: Some(LOCK.to_owned()),
-        read_only: false,
-        ..spec
-    };
-    [
-        (
-            Operation::Remember,
-            writes(spec(
-                "remember",
-                "Remembers one fact about the user for later conversations, in a sentence that can be understood by \
-                 itself. Never a password or another secret.",
-                json!({"content": {"type": "string", "description": "at most 1000 characters"}}),
-                &["content"],
-                json!({"content": "The user's dog is called Rex."}),
-            )),
-        ),
-        (
-            Operation::Recall,
-            spec(
-                "recall",
-                "Looks up what is remembered about the user by the words of a query, or lists the newest without one. \
-                 Each comes with its id.",
-                json!({
-                    "query": {"type": "string", "description": "words that the memory may have"},
-                    "limit": {"type": "integer", "minimum": 1, "description": "how many at most; 20 are the most"},
-                }),
-                &[],
-                json!({"query": "dog", "limit": 5}),
-            ),
-        ),
-        (
-            Operation::Forget,
-            writes(spec(
-                "forget",
-                "Forgets one memory for good, by the id that recall tells.",
-                json!({"id": {"type": "string"}}),
-                &["id"],
-                json!({"id": "0190a6e2-7d1c-7b3e-9f43-0c5d6e7f8a9b"}),
-            )),
-        ),
-    ]
+    declared!("tools.json").into_iter()
 }
 
 impl Tool for MemoryTool {

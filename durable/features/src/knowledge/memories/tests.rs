@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::in_memory::InMemory;
 use super::*;
 use engine::testing::FakeClock;
+use engine::toolbelt::PermissionClass;
 
 /// 2023-11-14.
 const NOW: u64 = 1_700_000_000_000;

@@ -244,3 +244,9 @@ fn bad_queries() {
     let longest = json!({"query": "ü".repeat(400), "count": 10});
     assert!(search(&BRAVE, answer(&brave()), &longest).1.is_ok());
 }
+
+#[test]
+fn the_declaration_has_the_numbers_of_the_code() {
+    let numbers = format!("how many results, {RESULTS} if not given; {MAX_RESULTS} are the most");
+    assert!(spec().input_schema.0.get().contains(&numbers));
+}
