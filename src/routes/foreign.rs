@@ -55,7 +55,7 @@ pub async fn turn(
     form: &str,
     body: &[u8],
 ) -> Result<(Uuid, Option<String>), Failure> {
-    let Some(key) = call.header("idempotency-key") else {
+    let Some(key) = call.header("idempotency-key").filter(|key| !key.is_empty()) else {
         return Ok((uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?, None));
     };
     let pauses = pauses(Date::now().as_millis());

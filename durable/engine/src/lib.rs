@@ -3,15 +3,10 @@
 //! The engine is pure: it names no platform, no provider and no feature. It reaches the outside through the
 //! four [`ports`] alone. Native tests run it with a scripted model and an injected clock.
 
-/// The declaration of a tool in a file `tools.json`, or all of them: read once per thread, and cloned from then on. A turn's
-/// tools are composed anew for each turn, and reading all of them costs more than the rest of the composition.
+/// The declaration of a tool in a file `tools.json`: read once per thread, and cloned from then on. A turn's tools are composed
+/// anew for each turn, and reading all of them costs more than the rest of the composition.
 #[macro_export]
 macro_rules! declared {
-    ($file:literal) => {{
-        thread_local!(static DECLARED: Vec<$crate::toolbelt::ToolSpec> =
-            $crate::toolbelt::declarations(include_str!($file)));
-        DECLARED.with(Clone::clone)
-    }};
     ($file:literal, $name:expr) => {{
         thread_local!(static DECLARED: Vec<$crate::toolbelt::ToolSpec> =
             $crate::toolbelt::declarations(include_str!($file)));

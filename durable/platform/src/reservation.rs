@@ -28,7 +28,8 @@ fn import(quotas: &Quotas, ask: &Ask<'_>) -> Option<Import> {
         return None;
     }
     let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
-    let rules = quotas.upload_rules(&ask.owner.user_id(), ask.visitor.is_some(), address);
+    let mut rules = quotas.upload_rules(&ask.owner.user_id(), ask.visitor.is_some(), address);
+    rules.retain(|rule| rule.quota.stored_bytes_per_day.is_some());
     (!rules.is_empty()).then(|| Import { rules, bytes: Import::bytes_of(ask.history) })
 }
 

@@ -278,9 +278,7 @@ fn object(database: &Database, turns: &[Ended], found: &mut Objects, ledger: &Le
     }
     found.undelivered += outbox::undelivered(database)?;
     sessions::led(database, turns, ledger)?;
-    let query = "SELECT count(*) AS rows FROM journal JOIN turns USING (turn_id) WHERE status = 'done'";
-    let left = database.rows(query, &[])?;
-    found.unrecorded += left.first().and_then(|row| row["rows"].as_u64()).unwrap_or(0) as u32;
+    found.unrecorded += outbox::unrecorded(database)?;
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::discussion::{self, Said};
 use super::reply;
 use crate::journal::{AgentChange, People};
+use crate::marks;
 use crate::own::OwnCall;
 use crate::ports::ToolError;
 use crate::record::agents::Agents;
@@ -68,10 +69,18 @@ async fn run(call: Running<'_>) -> Result<Outcome, Halt> {
     Ok(Outcome { overlay, ..Outcome::of(Ok(all)) })
 }
 
+/// A maker's prompt, which stands among the signed texts of others: it has none of their marks.
+pub(super) fn unsigned(turn: &Turn, prompt: &str) -> String {
+    match turn.spec.marks {
+        0 => prompt.to_owned(),
+        _ => marks::without(&[marks::SPEAKER, marks::HOOK], prompt),
+    }
+}
+
 /// The people of a discussion and the prompt that they hear; an error for the model where it cannot be held.
 fn asked(turn: &Turn, maker: &str, arguments: &str) -> Result<(People, String), ToolError> {
     let Arguments { prompt, speakers, listeners } = arguments::read(&spec(), arguments)?;
-    let prompt = prompt.trim().to_owned();
+    let prompt = unsigned(turn, prompt.trim());
     let named = (speakers.is_some() || listeners.is_some())
         .then(|| People { speakers: speakers.unwrap_or_default(), listeners: listeners.unwrap_or_default() });
     let people = people(&turn.record.borrow().agents, maker, named).map_err(ToolError)?;

@@ -5,6 +5,7 @@ use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 
 use super::copies;
+use super::discuss;
 use super::discussion::{self, Said};
 use super::template::{self, Template};
 use crate::journal::{Agent, AgentChange, MAX_AGENTS, MAX_INSTRUCTIONS_BYTES, People, Round, fault_of_name};
@@ -173,7 +174,8 @@ fn changes(call: &Running<'_>, asked: &Arguments, template: Template) -> Result<
             AgentChange::Met { name: maker.to_owned(), people }
         }
     };
-    let heard = asked.prompt.clone().map(|text| AgentChange::Heard { names: vec![name.clone()], text });
+    let prompt = asked.prompt.as_deref().map(|prompt| discuss::unsigned(turn, prompt));
+    let heard = prompt.map(|text| AgentChange::Heard { names: vec![name.clone()], text });
     Ok([first].into_iter().chain(below).chain(heard).collect())
 }
 

@@ -91,8 +91,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
             let reply = Box::new(ModelReply { text: said, tool_calls, ..*reply });
             if level.is_judged() { ModelOutcome::Drafted(reply) } else { ModelOutcome::Replied(reply) }
         }
-        // No hook has judged the text of a call that failed.
-        Err(error) if level.is_judged() => ModelOutcome::Failed { error, said: String::new() },
+        // No hook has judged the text of a call that failed, and the words of a guard are for nobody.
+        Err(error) if level.is_judged() || level.is_guard() => {
+            ModelOutcome::Failed { error, said: String::new() }
+        }
         Err(error) => ModelOutcome::Failed { error, said },
     };
     // From the journaled start on, as the time of the first word.

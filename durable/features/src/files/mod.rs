@@ -49,9 +49,14 @@ enum Operation {
     Delete,
 }
 
-/// Those of the tools, in the order of `tools.json`.
-const OPERATIONS: [Operation; 5] =
-    [Operation::Read, Operation::Write, Operation::Edit, Operation::List, Operation::Delete];
+/// The tools, by their names in `tools.json`.
+const OPERATIONS: [(&str, Operation); 5] = [
+    ("read_file", Operation::Read),
+    ("write_file", Operation::Write),
+    ("edit_file", Operation::Edit),
+    ("list_files", Operation::List),
+    ("delete_file", Operation::Delete),
+];
 
 struct FileTool {
     spec: ToolSpec,
@@ -94,15 +99,20 @@ pub(super) struct DeleteArguments {
 /// The tools, over these files. Writes are idempotent: a store recognises a repeated one by its operation id, and deleting a
 /// missing file succeeds.
 pub fn tools(files: &Rc<dyn Files>) -> impl Iterator<Item = Rc<dyn Tool>> {
-    let tool = |(spec, operation)| -> Rc<dyn Tool> {
+    let tool = |(name, operation)| -> Rc<dyn Tool> {
+        let spec = declared(name);
         Rc::new(FileTool { spec, operation, files: Rc::clone(files) })
     };
-    specs().zip(OPERATIONS).map(tool)
+    OPERATIONS.into_iter().map(tool)
 }
 
 /// The declarations of the tools.
 pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
-    declared!("tools.json").into_iter()
+    OPERATIONS.into_iter().map(|(name, _)| declared(name))
+}
+
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
 }
 
 impl Tool for FileTool {

@@ -41,21 +41,21 @@ enum Operation {
     Audit,
 }
 
-/// Those of the tools, in the order of `tools.json`.
-const OPERATIONS: [Operation; 13] = [
-    Operation::ListTemplates,
-    Operation::GetTemplate,
-    Operation::CreateTemplate,
-    Operation::ListProjects,
-    Operation::GetProject,
-    Operation::CreateProject,
-    Operation::DeleteProject,
-    Operation::PublishDocument,
-    Operation::ListTasks,
-    Operation::CreateTask,
-    Operation::UpdateTask,
-    Operation::DeleteTask,
-    Operation::Audit,
+/// The tools, by their names in `tools.json`.
+const OPERATIONS: [(&str, Operation); 13] = [
+    ("list_templates", Operation::ListTemplates),
+    ("get_template", Operation::GetTemplate),
+    ("create_template", Operation::CreateTemplate),
+    ("list_projects", Operation::ListProjects),
+    ("get_project", Operation::GetProject),
+    ("create_project", Operation::CreateProject),
+    ("delete_project", Operation::DeleteProject),
+    ("publish_context_document", Operation::PublishDocument),
+    ("list_tasks", Operation::ListTasks),
+    ("create_task", Operation::CreateTask),
+    ("update_task", Operation::UpdateTask),
+    ("delete_task", Operation::DeleteTask),
+    ("audit_project", Operation::Audit),
 ];
 
 struct ProjectTool {
@@ -66,15 +66,20 @@ struct ProjectTool {
 
 /// The tools, over these projects.
 pub fn tools(projects: &Rc<dyn Projects>) -> impl Iterator<Item = Rc<dyn Tool>> {
-    let tool = |(spec, operation)| -> Rc<dyn Tool> {
+    let tool = |(name, operation)| -> Rc<dyn Tool> {
+        let spec = declared(name);
         Rc::new(ProjectTool { spec, operation, projects: Rc::clone(projects) })
     };
-    specs().zip(OPERATIONS).map(tool)
+    OPERATIONS.into_iter().map(tool)
 }
 
 /// The declarations of the tools.
 pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
-    declared!("tools.json").into_iter()
+    OPERATIONS.into_iter().map(|(name, _)| declared(name))
+}
+
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
 }
 
 impl Tool for ProjectTool {

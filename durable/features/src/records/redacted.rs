@@ -80,11 +80,14 @@ impl Redactor {
                 spec.system = redacted_text(&spec.system);
                 true
             }
-            Fact::ModelEnded {
-                outcome: ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply), ..
-            } => {
-                reply.raw = None;
-                reply.text = redacted_text(&reply.text);
+            Fact::ModelEnded { outcome, .. } if level.is_some_and(|level| self.levels.contains(level)) => {
+                match outcome {
+                    ModelOutcome::Replied(reply) | ModelOutcome::Drafted(reply) => {
+                        reply.raw = None;
+                        reply.text = redacted_text(&reply.text);
+                    }
+                    ModelOutcome::Failed { said, .. } => *said = redacted_text(said),
+                }
                 true
             }
             Fact::Unknown(_) => return Cow::Borrowed(""),
@@ -114,7 +117,9 @@ impl Redactor {
             if guards.is_none() {
                 let options = hook.options.values().filter_map(Value::as_str).map(str::to_owned);
                 let words = hook.instructions.clone().into_iter().chain(options);
-                self.doubtful.extend(words.filter(|words| digest_in(words).is_none()));
+                // A prompt has them as data.
+                let words = words.filter(|words| digest_in(words).is_none());
+                self.doubtful.extend(words.map(|words| words.replace('<', "\\u003c")));
             }
             hook.instructions = Some(digest_text(&hook.digest()));
             hook.options.clear();
@@ -139,8 +144,9 @@ fn redacted_text(text: &str) -> String {
     if digest_in(text).is_some() {
         return text.to_owned();
     }
-    let width = text.len();
-    format!("{:<width$}", digest_text(&digest))
+    let mut redacted = digest_text(&digest);
+    redacted.extend(std::iter::repeat_n(' ', text.len().saturating_sub(redacted.len())));
+    redacted
 }
 
 /// A whole record without the words of the operator's hooks.

@@ -38,7 +38,7 @@ impl Journey for Instructions {
     }
 
     fn stride(&self) -> u32 {
-        9
+        30
     }
 }
 

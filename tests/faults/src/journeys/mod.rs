@@ -5,7 +5,7 @@
 //! repeats each request until it has an answer (`trip.rs`), and the outcome must be that of the undisturbed one.
 //! `normal.rs` makes outcomes comparable. The ledger judges model calls and effects, as in every turn.
 //!
-//! A new journey is a file here and a line of [`ALL`].
+//! A new journey is a file here and a line of [`ALL`], or of [`BY_NAME`] until its findings are judged.
 
 mod ai_sdk;
 mod chat;
@@ -96,8 +96,8 @@ pub trait Journey: Send + Sync {
     }
 }
 
-/// All journeys, in the order in which they are played.
-pub const ALL: [&dyn Journey; 15] = [
+/// The journeys of a run, in the order in which they are played.
+pub const ALL: [&dyn Journey; 11] = [
     &external::External,
     &verifier::Verifier,
     &mcp::Mcp,
@@ -109,11 +109,24 @@ pub const ALL: [&dyn Journey; 15] = [
     &documents::Documents,
     &restore::Restore,
     &shares::Shares,
-    &titles::Titles,
-    &deletion::Deletion,
-    &retention::Retention,
-    &erasure::Erasure,
 ];
+
+/// Journeys that a run does not play yet, only `--journey NAME`: they take minutes, or find what nobody has judged yet.
+pub const BY_NAME: [&dyn Journey; 4] =
+    [&titles::Titles, &deletion::Deletion, &retention::Retention, &erasure::Erasure];
+
+/// Those of both lists.
+fn all() -> impl Iterator<Item = &'static dyn Journey> {
+    ALL.into_iter().chain(BY_NAME)
+}
+
+/// Those of a run, or the one of this name.
+pub fn wanted(only: Option<&str>) -> Vec<&'static dyn Journey> {
+    match only {
+        None => ALL.to_vec(),
+        Some(name) => all().filter(|journey| journey.name() == name).collect(),
+    }
+}
 
 /// The model's reply to a step of a journey.
 pub fn reply(marker: &str, step: usize, body: &Value) -> Option<Step> {
@@ -124,7 +137,7 @@ pub fn reply(marker: &str, step: usize, body: &Value) -> Option<Step> {
 
 /// The variables of all journeys.
 pub fn vars(world: &str) -> Vec<(&'static str, String)> {
-    ALL.iter().flat_map(|journey| journey.vars(world)).collect()
+    all().flat_map(|journey| journey.vars(world)).collect()
 }
 
 /// Answers a request to the server of a journey.
@@ -137,5 +150,5 @@ pub async fn serve(world: Arc<World>, call: Call<'_>) -> io::Result<Response<Bod
 
 /// The journey with this name.
 pub fn named(name: &str) -> Option<&'static dyn Journey> {
-    ALL.into_iter().find(|journey| journey.name() == name)
+    all().find(|journey| journey.name() == name)
 }

@@ -219,3 +219,21 @@ fn older_code_does_not_go_on_with_a_guarded_turn() {
     spec.setting.hooks.clear();
     assert_eq!(spec.clone().with_least_reader().least_reader, LEAST_READER);
 }
+
+// A-017: a model that judges for the operator may repeat the operator's instructions. Readers get none of its words, and a call
+// that failed keeps none.
+#[test]
+fn the_words_of_a_guard_reach_nobody() {
+    let fails = Reply::Fail("My secret: ", ModelErrorKind::Overloaded);
+    for reply in [Reply::Text("My secret."), fails] {
+        let levels = [("go", vec![echo(), Reply::Text("Done.")]), ("guard echo {}", vec![reply])];
+        let case = guarded(guard("guard"), json!([]), script(&levels)).run();
+        let events = case.events();
+        assert!(!events.iter().any(|event| format!("{event:?}").contains("secret")), "{:?}", case.lines());
+        let entries = case.disk.entries.borrow();
+        let failed = entries.iter().map(|entry| serde_json::to_string(entry).unwrap());
+        let mut failed =
+            failed.filter(|entry| entry.contains(r#""failed""#) && entry.contains("model_ended"));
+        assert!(!failed.any(|entry| entry.contains("secret")));
+    }
+}

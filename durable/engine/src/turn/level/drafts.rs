@@ -8,6 +8,7 @@ use std::mem;
 use std::rc::Rc;
 
 use super::{Level, LevelEnd, State};
+use crate::profiles::Role;
 use wire::model::Message;
 use wire::protocol::HookPoint;
 
@@ -63,10 +64,15 @@ impl Level {
         self.hooks().iter().any(|hook| hook.on == HookPoint::Answer)
     }
 
-    /// Whether readers do not get the level's text as it comes. A summary has a form of its own, and a draft waits for its
-    /// verdict.
+    /// Whether readers do not get the level's text as it comes. A summary has a form of its own, a draft waits for its verdict,
+    /// and a model that judges for the operator may repeat the operator's instructions.
     pub(in crate::turn) fn is_silent(&self) -> bool {
-        self.hooked.is_silent() || self.covers().is_some() || self.is_judged()
+        self.hooked.is_silent() || self.is_guard() || self.covers().is_some() || self.is_judged()
+    }
+
+    /// Whether the level judges for a hook of the operator.
+    pub(in crate::turn) fn is_guard(&self) -> bool {
+        self.models() == Some(Role::Guard)
     }
 
     /// The replies of the draft that hooks have not judged.

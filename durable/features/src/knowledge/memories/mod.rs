@@ -30,6 +30,10 @@ enum Operation {
     Forget,
 }
 
+/// The tools, by their names in `tools.json`.
+const OPERATIONS: [(&str, Operation); 3] =
+    [("remember", Operation::Remember), ("recall", Operation::Recall), ("forget", Operation::Forget)];
+
 struct MemoryTool {
     spec: ToolSpec,
     operation: Operation,
@@ -55,16 +59,20 @@ struct ForgetArguments {
 /// The tools, over these memories. Idempotent: the operation names the memory, and forgetting a missing one changes nothing.
 /// Their lock has `remember` and `forget` run in the model's order.
 pub fn tools(memories: &Rc<dyn Memories>) -> impl Iterator<Item = Rc<dyn Tool>> {
-    let tool = |(spec, operation)| -> Rc<dyn Tool> {
+    let tool = |(name, operation)| -> Rc<dyn Tool> {
+        let spec = declared(name);
         Rc::new(MemoryTool { spec, operation, memories: Rc::clone(memories) })
     };
-    let operations = [Operation::Remember, Operation::Recall, Operation::Forget];
-    specs().zip(operations).map(tool)
+    OPERATIONS.into_iter().map(tool)
 }
 
 /// The declarations of the tools.
 pub(crate) fn specs() -> impl Iterator<Item = ToolSpec> {
-    declared!("tools.json").into_iter()
+    OPERATIONS.into_iter().map(|(name, _)| declared(name))
+}
+
+fn declared(name: &str) -> ToolSpec {
+    declared!("tools.json", name)
 }
 
 impl Tool for MemoryTool {

@@ -119,3 +119,10 @@ fn all_else_stays_byte_by_byte() {
     let unreadable = r#"{"at":"","elapsed_ms":0,"fact":{"started":{"limits":7}}}"#;
     assert_eq!(redacted(unreadable.as_bytes()), b"");
 }
+
+// Formatting refuses a width beyond 65,535: a panic here would end an isolate that many threads share.
+#[test]
+fn a_long_text_is_redacted() {
+    let long = "x".repeat(70_000);
+    assert_eq!(super::redacted_text(&long).len(), long.len());
+}
