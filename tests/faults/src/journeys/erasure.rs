@@ -88,7 +88,8 @@ async fn play(trip: &Trip) -> Result<Value, String> {
 async fn plant(trip: &Trip) -> Result<String, String> {
     let shared = trip.other_id(0);
     for place in [0, 1] {
-        let (thread, turn, content) = (trip.other_id(place), trip.other_id(place + 2), trip.message(""));
+        let (thread, turn, content) =
+            (trip.other_id(place), trip.other_id(place + 2), trip.message(&place.to_string()));
         trip.whole_turn(&json!({ "thread_id": thread, "turn_id": turn, "content": content })).await?;
         trip.file(&format!("/api/threads/{thread}/files/a.txt"), &trip.other_id(place + 4)).await?;
         trip.rows(2, "SELECT 1 FROM messages WHERE thread_id = ?1", &[&thread]).await?;

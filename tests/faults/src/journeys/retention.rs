@@ -37,7 +37,7 @@ impl Journey for Retention {
 async fn play(trip: &Trip) -> Result<Value, String> {
     let [idle, live] = [0, 1].map(|place| trip.other_id(place));
     for (thread, place) in [(&idle, 2), (&live, 3)] {
-        let content = trip.message("");
+        let content = trip.message(&place.to_string());
         trip.whole_turn(&json!({ "thread_id": thread, "turn_id": trip.other_id(place), "content": content }))
             .await?;
         trip.file(&format!("/api/threads/{thread}/files/a.txt"), &trip.other_id(place + 2)).await?;
