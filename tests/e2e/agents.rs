@@ -80,7 +80,8 @@ async fn two_critics_discuss() {
         "sour silent",
     ];
     assert_eq!(updates(&events), expected);
-    assert_eq!(result_of(&events, "discuss"), "[sweet] Like honey.\n\n[sour] Like vinegar.");
+    let both = [says("sweet", "Like honey."), says("sour", "Like vinegar.")].join("\n\n");
+    assert_eq!(result_of(&events, "discuss"), both);
     let asked = case.requests("sour").await.requests;
     let last = &asked[1].body;
     assert_eq!(
@@ -89,7 +90,7 @@ async fn two_critics_discuss() {
             "You are sour.",
             "Introduce yourself, sour.",
             "I am sour.",
-            "What of apples?\n\n[sweet] Like honey."
+            &format!("What of apples?\n\n{}", says("sweet", "Like honey."))
         ]
     );
     let usage = &first(&events, "done").data["usage"];
@@ -112,8 +113,13 @@ async fn two_critics_discuss() {
     let names: Vec<_> =
         list.iter().map(|agent| (agent["name"].as_str(), agent["instructions"].as_str())).collect();
     assert_eq!(names, [(Some("sour"), Some("You are sour.")), (Some("sweet"), Some("You are sweet."))]);
-    assert_eq!(list[1]["heard"], json!(["[sour] Like vinegar."]));
+    assert_eq!(list[1]["heard"], json!([says("sour", "Like vinegar.")]));
     assert_eq!(rounds(&case.client, &thread, "sour").await.len(), 2);
+}
+
+/// The words of a speaker, as others get them.
+fn says(name: &str, words: &str) -> String {
+    format!("<speaker name=\"{name}\">\n{words}\n</speaker>")
 }
 
 // A-029 A-053 A-057 A-095: agents live on in later turns, on the path that has the turns which they took part in.
@@ -125,11 +131,12 @@ async fn critics_remember_on_the_path_of_their_turns() {
     case.script("again", [call("discuss", json!({ "prompt": "Again?" })), text("As before.")]).await;
     let body = json!({ "thread_id": thread, "content": case.said("Go on.", "again"), "agents": true });
     let events = case.chat_with(&body).await;
-    assert_eq!(result_of(&events, "discuss"), "[sweet] Still like honey.\n\n[sour] Still like vinegar.");
+    let both = [says("sweet", "Still like honey."), says("sour", "Still like vinegar.")].join("\n\n");
+    assert_eq!(result_of(&events, "discuss"), both);
     let asked = case.requests("sweet").await.requests;
     assert_eq!(
         heard(&asked[2].body)[3..],
-        ["What of apples?", "Like honey.", "[sour] Like vinegar.\n\nAgain?"]
+        ["What of apples?", "Like honey.", &format!("{}\n\nAgain?", says("sour", "Like vinegar."))]
     );
 
     // A version of that turn stands on another path, where the second discussion was never held.
@@ -162,7 +169,7 @@ async fn a_person_talks_to_an_agent() {
     assert_eq!(first(&events, "model_call_update").data["agent"], "sweet");
     let asked = heard(&case.requests("talk").await.requests[0].body);
     assert_eq!(asked[0], "You are sweet.");
-    assert_eq!(asked[5..], ["[sour] Like vinegar.", "A secret?"]);
+    assert_eq!(asked[5..], [&says("sour", "Like vinegar."), "A secret?"]);
     assert_eq!(case.client.messages(&thread).await.last().expect("an answer")["content"], "Only to you.");
     assert_eq!(rounds(&case.client, &thread, "sweet").await.len(), 3);
 

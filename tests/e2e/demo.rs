@@ -91,7 +91,11 @@ async fn two_critics_discuss_and_answer_a_person() {
     for round in rounds {
         let said: Vec<&str> = round.text("result").split("\n\n").collect();
         assert_eq!(said.len(), 2, "{said:?}");
-        assert!(said[0].starts_with("[gourmet] ") && said[1].starts_with("[gardener] "), "{said:?}");
+        assert!(
+            said[0].starts_with("<speaker name=\"gourmet\">\n")
+                && said[1].starts_with("<speaker name=\"gardener\">\n"),
+            "{said:?}"
+        );
     }
     assert!(answer(&events).contains("demo model"), "{}", answer(&events));
     let thread = first(&events, "session").text("thread_id");

@@ -83,7 +83,7 @@ export async function agents(browser) {
     await row(page, "sweet").filter({ hasText: "Heard 1 text since it last spoke" }).waitFor();
     await byId(row(page, "sour"), "agent-open").click();
     const rounds = byId(page, "agent-round");
-    await rounds.nth(1).filter({ hasText: "What of apples?" }).filter({ hasText: "[sweet] Like **honey**." }).waitFor();
+    await rounds.nth(1).filter({ hasText: "What of apples?" }).filter({ hasText: '<speaker name="sweet"> Like **honey**. </speaker>' }).waitFor();
     await rounds.first().filter({ hasText: "Introduce yourself." }).filter({ hasText: "I am sour." }).waitFor();
     await page.getByRole("button", { name: "Instructions" }).last().click();
     await byId(page, "agents").filter({ hasText: "You are <b>sour</b>." }).waitFor();

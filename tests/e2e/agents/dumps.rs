@@ -4,7 +4,7 @@
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Value, call, calls, json, new_id, text};
 
-use super::{agents, heard, result_of};
+use super::{agents, heard, result_of, says};
 
 /// A thread in which `lead` has made `hand` and `foot`, and speaks with `hand`. Returns its id.
 async fn with_a_tree(case: &Case) -> String {
@@ -70,7 +70,7 @@ async fn an_agent_is_dumped_and_restored_with_the_agents_below_it() {
         whole["agents"].as_array().expect("agents").iter().map(|agent| &agent["name"]).collect();
     assert_eq!(below, ["foot", "hand"]);
     let told = whole["agents"][0]["heard"].as_array().expect("texts");
-    assert!(told.len() == 2 && told[1] == "[hand] Dug.", "{told:?}");
+    assert!(told.len() == 2 && told[1] == says("hand", "Dug."), "{told:?}");
     assert_eq!(whole["agents"][1]["rounds"].as_array().map(Vec::len), Some(2));
     assert_eq!(whole.get("cut"), None);
 
