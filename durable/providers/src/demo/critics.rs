@@ -116,12 +116,10 @@ pub fn speak(request: &ModelRequest) -> Option<Answer> {
         match &**message {
             Message::User { content } => {
                 let heard = content.text();
-                // Others speak in lines that begin with their names.
-                let own = heard.lines().any(|line| !line.trim().is_empty() && !line.starts_with('['));
                 if let Some(named) = heard.lines().find_map(|line| line.strip_prefix(SUBJECT)) {
                     (subject, round, alone) = (Some(reading::cut(named)), 0, false);
                 } else {
-                    alone = own;
+                    alone = is_of_a_person(&heard);
                 }
             }
             Message::Assistant { content, .. } if !alone => {
@@ -137,6 +135,16 @@ pub fn speak(request: &ModelRequest) -> Option<Answer> {
     } else {
         critic.sentence(&subject, round)
     }))
+}
+
+/// Whether a text has words of a person. Other agents speak between marks with their names.
+fn is_of_a_person(text: &str) -> bool {
+    let mut is_marked = false;
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).any(|line| {
+        let is_end = line == "</speaker>";
+        is_marked = (is_marked || line.starts_with("<speaker name=")) && !is_end;
+        !is_marked && !is_end
+    })
 }
 
 impl Critic {

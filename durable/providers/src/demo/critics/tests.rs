@@ -112,14 +112,19 @@ fn spoken(critic: &Critic, messages: &[Message]) -> String {
     reply.text
 }
 
+/// The words of another agent, as a critic gets them.
+fn says(name: &str, words: &str) -> String {
+    format!("<speaker name=\"{name}\">\n{words}\n</speaker>")
+}
+
 #[test]
 fn each_critic_speaks_its_own_sentences_and_remembers() {
     let [gourmet, gardener] = &CRITICS;
     for subject in ["apples", "Apples", "glass houses"] {
         let prompt = format!("The subject: {subject}");
         let first = spoken(gourmet, &[user(&prompt)]);
-        let other = spoken(gardener, &[user(&format!("{prompt}\n\n[gourmet] {first}"))]);
-        let mut heard = vec![user(&prompt), assistant(&first), user(&format!("[gardener] {other}"))];
+        let other = spoken(gardener, &[user(&format!("{prompt}\n\n{}", says("gourmet", &first)))]);
+        let mut heard = vec![user(&prompt), assistant(&first), user(&says("gardener", &other))];
         let second = spoken(gourmet, &heard);
         let all = [&first, &other, &second];
         assert!(subject != "glass houses" || all.iter().all(|words| words.contains(subject)), "{all:?}");
@@ -128,7 +133,7 @@ fn each_critic_speaks_its_own_sentences_and_remembers() {
         let alone = spoken(gourmet, &heard);
         assert!(alone.contains(&second) && alone.contains("does not hear"), "{alone}");
         // The words to a person are no round of the discussion.
-        heard.extend([assistant(&alone), user("[gardener] And now?")]);
+        heard.extend([assistant(&alone), user(&says("gardener", "And now?"))]);
         assert_eq!(spoken(gourmet, &heard), format!("I have said all that I know about {subject}."));
         heard.extend([assistant("…"), user("The subject: pears")]);
         assert!(spoken(gourmet, &heard).contains("pears"));
