@@ -98,7 +98,7 @@ async function discussing(browser, options, how) {
   await check(`an agent of code speaks in a discussion with its search, ${how}`, async () => {
     await send(page, llm.says("Discuss pears"));
     await settled(page);
-    await speech("scout").filter({ hasText: "Sources:" }).waitFor();
+    await speech("scout").filter({ hasText: "<sources>" }).waitFor();
     assertEqual(await speech("scout").locator("strong").innerText(), "126 days", "Markdown in what it says");
     await speech("critic").filter({ hasText: "I doubt it." }).waitFor();
     await inside(page, "websearch").waitFor();
@@ -116,7 +116,7 @@ async function discussing(browser, options, how) {
     await byId(page, "agents-toggle").click();
     await byId(page.locator('[data-testid="agent"][data-agent="scout"]'), "agent-open").click();
     await byId(page, "agents").filter({ hasText: "answers other agents with websearch" }).waitFor();
-    await byId(page, "agent-round").filter({ hasText: "Sources:" }).waitFor();
+    await byId(page, "agent-round").filter({ hasText: "<sources>" }).waitFor();
     await fits(page, "the agent");
     await shot(page, `websearch-agent-${how}`);
   });

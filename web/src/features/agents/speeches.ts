@@ -65,7 +65,7 @@ function answerOf(call: TurnEntry | undefined, result: string, outline: Outline)
 /** The part of a result that is not in the last text already. */
 function besides(result: string, said: string): string {
   if (said.length > KEPT_NOTE_CHARS && result.startsWith(said.slice(0, KEPT_NOTE_CHARS))) return "";
-  return (result.startsWith(said) ? result.slice(said.length) : result).replace(/^<\/?(?:sources|unread)>$/gm, "").trim();
+  return (result.startsWith(said) ? result.slice(said.length) : result).trim();
 }
 
 function shortened(text: string, most: number): string {
