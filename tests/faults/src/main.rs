@@ -125,8 +125,8 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
             storm("the whole of wrangler dev", &slow, false, patient).await?
         }
         Size::Small => {
-            let quota = Quota { kills: 20, most: Duration::from_secs(90), ..Quota::default() };
-            let setup = Setup { slots: 6, pause: (900, 2200), ..setup };
+            let quota = Quota { kills: 20, most: Duration::from_secs(60), ..Quota::default() };
+            let setup = Setup { slots: 6, pause: (300, 1300), ..setup };
             storm("20 kills", &setup, false, quota).await?
         }
         Size::Hunt(seconds) => {
