@@ -2,6 +2,7 @@
 //! threads per user.
 
 mod clients;
+mod imports;
 mod outage;
 
 use espalier_test_support::case::first;
