@@ -77,3 +77,18 @@ fn a_refused_conversation_takes_nothing() {
     let grant = shelf.admit(&importing(&limits, "b", 100), NOW).unwrap();
     assert_eq!(grant.tokens, Some(250), "neither its place, its thread nor its tokens were taken");
 }
+
+// No end of a turn comes where only uploads are limited, so a lease that waits for one would stay for days.
+#[test]
+fn a_lease_of_an_import_alone_ends_with_its_turn() {
+    for (quota, kept_ms) in [
+        (json!({ "stored_bytes_per_day": 100 }), 0),
+        (json!({ "stored_bytes_per_day": 100, "turns_per_minute": 1 }), 2 * super::ledger::DAY_MS),
+    ] {
+        let asked = importing(&quotas(json!({ "user": quota })), "a", 60);
+        let mut shelf = Memory::default();
+        assert!(shelf.admit(&asked, NOW).is_ok());
+        let lease = shelf.0.iter().find(|(key, _)| key.starts_with("lease:"));
+        assert_eq!(lease.map(|(_, (_, until))| *until), Some(NOW + asked.lease_ms + kept_ms));
+    }
+}

@@ -76,6 +76,14 @@ struct Lease {
     resumed: u32,
 }
 
+impl Lease {
+    /// The time until which its row stays. Where only uploads are limited, no end of a turn comes here: the lease serves a
+    /// request that is repeated while it runs.
+    fn kept_until(&self, ends_at: u64) -> u64 {
+        ends_at.saturating_add(if self.accounts.is_empty() { 0 } else { KEPT_MS })
+    }
+}
+
 impl TurnKey {
     fn lease_key(&self) -> String {
         // The key is unambiguous: the last two ids are UUIDs, which have no slash.
@@ -227,7 +235,7 @@ pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, 
     let accounts = ask.rules.iter().map(|rule| rule.account.clone()).collect();
     let day = now / DAY_MS;
     let lease = Lease { day, held, accounts, grant, paces_ms, new_thread, import, parked: 0, resumed: 0 };
-    write(shelf, &lease_key, &lease, now + ask.lease_ms + KEPT_MS)?;
+    write(shelf, &lease_key, &lease, lease.kept_until(now + ask.lease_ms))?;
     Ok(Ok(grant))
 }
 
@@ -235,7 +243,7 @@ pub fn admit<S: Shelf>(shelf: &mut S, ask: &Ask, now: u64) -> Result<Admission, 
 pub fn renew<S: Shelf>(shelf: &mut S, turn: &TurnKey, lease_ms: u64, now: u64) -> Result<(), S::Error> {
     let Some(lease) = read::<Lease, S>(shelf, &turn.lease_key())? else { return Ok(()) };
     each_account(shelf, &lease, now, |_, account| account.run(turn, now + lease_ms))?;
-    write(shelf, &turn.lease_key(), &lease, now + lease_ms + KEPT_MS)
+    write(shelf, &turn.lease_key(), &lease, lease.kept_until(now + lease_ms))
 }
 
 /// Frees the place of a parked turn, so that others may run. The turn keeps its reservation.
@@ -253,7 +261,7 @@ pub fn park<S: Shelf>(
     }
     lease.parked = lease.parked.max(parking);
     each_account(shelf, &lease, now, |_, account| account.vacate(turn))?;
-    write(shelf, &turn.lease_key(), &lease, now.saturating_add(wait_ms).saturating_add(KEPT_MS))
+    write(shelf, &turn.lease_key(), &lease, lease.kept_until(now.saturating_add(wait_ms)))
 }
 
 /// Gives a parked turn a place in all its accounts, or in none. A turn that has its place keeps it.
@@ -272,7 +280,7 @@ pub fn go_on<S: Shelf>(shelf: &mut S, ask: &GoOn, now: u64) -> Result<Verdict, S
     }
     lease.resumed = lease.resumed.max(ask.parking);
     each_account(shelf, &lease, now, |_, account| account.run(&ask.turn, now + ask.lease_ms))?;
-    write(shelf, &lease_key, &lease, now + ask.lease_ms + KEPT_MS)?;
+    write(shelf, &lease_key, &lease, lease.kept_until(now + ask.lease_ms))?;
     Ok(Ok(()))
 }
 
