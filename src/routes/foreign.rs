@@ -7,10 +7,9 @@ use serde_json::Value;
 use uuid::Uuid;
 use wire::pace::Pace;
 use wire::protocol::{ApiError, ChatRequest, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
-use worker::Date;
 use worker::web_sys::Response;
 
-use super::{object, pauses, sessions};
+use super::{object, sessions};
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
@@ -52,14 +51,13 @@ pub fn instruct(
 pub async fn turn(
     call: &Call,
     owner: &Owner,
-    form: &str,
-    body: &[u8],
+    (form, body): (&str, &[u8]),
+    pace: &Pace<'_>,
 ) -> Result<(Uuid, Option<String>), Failure> {
     let Some(key) = call.header("idempotency-key").filter(|key| !key.is_empty()) else {
         return Ok((uuid_v7(call.now).map_err(Failure::internal("drawing a turn's id"))?, None));
     };
-    let pauses = pauses(Date::now().as_millis());
-    let digest = repetition::digest(form, body, &Pace::new(&pauses)).await?;
+    let digest = repetition::digest(form, body, pace).await?;
     Ok((owner.dialect_turn(Uuid::nil(), &key, ""), Some(digest)))
 }
 

@@ -50,6 +50,7 @@ pub async fn answer(call: &Call, owner: Owner, body: HeldBody, api: OpenAiApi) -
 /// A message, or answers to calls.
 async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Result<Asked, Failure> {
     let pauses = pauses(Date::now().as_millis());
+    let pace = Pace::new(&pauses);
     // The thread's own id, or any name.
     let thread_of = |name: Option<String>| {
         let name = name.map_or_else(|| named(call), |name| Ok(Some(name)))?;
@@ -59,7 +60,7 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
         Ok(name.map(derived))
     };
     let Sent { thread, wants, how, instructions, time_zone, mut ignored } =
-        Sent::parse(body, api, &Pace::new(&pauses), &thread_of).await?;
+        Sent::parse(body, api, &pace, &thread_of).await?;
     let dialect = Dialect::OpenAi(how);
     let (thread_id, command) = match wants {
         Wants::Answers { answers, place } => {
@@ -75,7 +76,7 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
                 OpenAiApi::ChatCompletions => "chat_completions",
                 OpenAiApi::Responses => "responses",
             };
-            let (turn_id, request_digest) = foreign::turn(call, &owner, form, body).await?;
+            let (turn_id, request_digest) = foreign::turn(call, &owner, (form, body), &pace).await?;
             let before = after.or(referred);
             let thread_id = thread.or(before.map(|place| place.thread));
             let thread_id = thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));

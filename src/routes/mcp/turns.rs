@@ -3,16 +3,18 @@
 use dialects::mcp::{self, Request};
 use serde_json::{Map, Value, to_vec};
 use uuid::Uuid;
+use wire::pace::Pace;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, Dialect, McpGives, McpReply, Owner, ThreadCommand, ThreadEnvelope,
 };
+use worker::Date;
 
 use super::{Told, complete, error, invalid, member, refused, told};
 use crate::auth::scope::Scope;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::routes::credentials::Caller;
-use crate::routes::{chat, foreign, object, sessions};
+use crate::routes::{chat, foreign, object, pauses, sessions};
 
 /// The request of `chat` to the thread's object, or an answer that needs none.
 enum Asked {
@@ -99,9 +101,10 @@ async fn begins(
             return Ok(Asked::Answered(complete(request, &refusal)));
         }
     };
+    let pauses = pauses(Date::now().as_millis());
     // The id of a repeated call is another one, so its arguments alone tell it from others.
     let sent = to_vec(arguments).map_err(Failure::internal("writing the arguments of a call"))?;
-    let (turn_id, request_digest) = foreign::turn(call, owner, "mcp", &sent).await?;
+    let (turn_id, request_digest) = foreign::turn(call, owner, ("mcp", &sent), &Pace::new(&pauses)).await?;
     let thread_id = chat.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
     let states = call.settings.turn_states.as_ref().filter(|_| request.abilities().forms);
     reply.state = states.map(|states| states.make(owner, thread_id, turn_id, message, call.now));
