@@ -14,8 +14,7 @@ use crate::account::kinds::Folder;
 const PAGE: u32 = 1_000;
 
 /// The next piece of a folder's files, and the place behind it. A file that changes while it is read begins anew, in its
-/// new version.
-/// `whole`: records have the words of the operator's hooks.
+/// new version. `whole`: records have the words of the operator's hooks.
 pub async fn piece(
     bucket: &Bucket,
     folder: &Folder,
@@ -25,11 +24,14 @@ pub async fn piece(
     // A cursor that somebody made up may name a file that cannot be; no file is behind it.
     let Some(last) = r2_key(&folder.prefix, place.name().unwrap_or_default()) else { return Ok(None) };
     let is_withheld = |name: &str| folder.line == RECORD && key::is_withheld(name);
+    let is_redacted = folder.line == RECORD && !whole;
+    // An offset counts in one of the two forms of a record.
+    let version_of = |object: &Object| object.etag() + if is_redacted { "-redacted" } else { "" };
     let begun = match &place.piece {
         // Somebody may make up a cursor that names a record which only the operator reads.
         Some((version, from)) if !is_withheld(&last) => {
             let found = bucket.head(&last).await?;
-            found.map(|object| (if object.etag() == *version { *from } else { 0 }, object))
+            found.map(|object| (if version_of(&object) == *version { *from } else { 0 }, object))
         }
         _ => None,
     };
@@ -50,8 +52,8 @@ pub async fn piece(
     let Some((from, object)) = found else { return Ok(None) };
     let key = object.key();
     let name = key.strip_prefix(&folder.prefix).unwrap_or_default();
-    let version = object.etag();
-    let (bytes, body) = match folder.line == RECORD && !whole {
+    let version = version_of(&object);
+    let (bytes, body) = match is_redacted {
         true => without_words(bucket, &object, from).await?,
         false => (object.size(), content(bucket, &object, from).await?),
     };
