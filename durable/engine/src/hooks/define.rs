@@ -9,7 +9,7 @@ use super::{BUILTIN, Builtin, Choice, Kind, MAX_COUNT, MAX_TEXT_BYTES, builtin};
 use crate::memory::MAX_KEY_BYTES;
 use wire::protocol::{
     ApiError, ErrorCode, Hook, HookPoint, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS,
-    MAX_HOOK_NAME, MAX_HOOK_READS, NewHook,
+    MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, digest_in,
 };
 use wire::redact::json_problem;
 
@@ -128,6 +128,10 @@ fn check_instructions(instructions: &str) -> Result<(), ApiError> {
     let is_long = instructions.len() > MAX_HOOK_INSTRUCTIONS;
     if instructions.trim().is_empty() || is_long {
         let detail = format!("expected a text of 1 to {MAX_HOOK_INSTRUCTIONS} bytes");
+        return Err(ApiError::field("instructions", detail));
+    }
+    if digest_in(instructions).is_some() {
+        let detail = "a record has this text in the place of instructions: write the instructions themselves";
         return Err(ApiError::field("instructions", detail));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::hooks::{MAX_HOOKS_BYTES, check_together, define, from_variable, put};
-use wire::protocol::{ErrorCode, Hook, HookPoint, HookReach, NewHook};
+use wire::protocol::{ErrorCode, Hook, HookPoint, HookReach, NewHook, digest_text};
 
 fn read(definition: serde_json::Value) -> Result<Hook, String> {
     let new: NewHook = serde_json::from_value(definition).unwrap();
@@ -18,6 +18,7 @@ fn each_mistake_names_its_member() {
         (json!({"instructions": "x"}), "on"),
         (json!({"instructions": " ", "on": "action"}), "instructions"),
         (json!({"instructions": "x".repeat(20_001), "on": "action"}), "instructions"),
+        (json!({"instructions": digest_text("0123456789abcdef"), "on": "action"}), "instructions"),
         (json!({"instructions": "x", "builtin": "loop_guard"}), "instructions"),
         (json!({"instructions": "x", "on": "action", "options": {"times": 3}}), "options"),
         (json!({"instructions": "x", "on": "input", "match": ["echo"]}), "match"),
