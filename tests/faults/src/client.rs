@@ -324,7 +324,13 @@ impl Clients {
         while let Ok(Some(bytes)) = reply.read().await {
             text.extend_from_slice(&bytes);
         }
-        self.violation(format!("a request was refused with {status}: {}", String::from_utf8_lossy(&text)));
+        match script::turn_on_hold(&text) {
+            Some(turn) => self.world.ledger.on_hold(turn),
+            None => {
+                let text = String::from_utf8_lossy(&text);
+                self.violation(format!("a request was refused with {status}: {text}"));
+            }
+        }
     }
 
     /// Compares the reader's view with the log, and the log with the wire's rules.

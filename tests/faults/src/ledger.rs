@@ -3,6 +3,7 @@
 //!
 //! Each life of the runtime gets another address, so a late request still shows its life.
 
+mod holds;
 mod summaries;
 mod titles;
 
@@ -48,6 +49,8 @@ struct Turn {
     /// Whether no client asks for it, so that only the alarm can resume it.
     alone: bool,
     seen_in_life: u32,
+    /// When it was asked for, or last called a model or a tool.
+    acted_at: Option<Instant>,
 }
 
 /// Counts for the report.
@@ -70,6 +73,8 @@ pub struct Counts {
     pub once_repeated: u32,
     pub unexcused: u32,
     pub refused_histories: u32,
+    /// Requests that met a turn on hold, with deaths that excuse it.
+    pub holds: u32,
 }
 
 #[derive(Default)]
@@ -147,7 +152,9 @@ impl Ledger {
 
     /// Notes that a client is about to ask for a turn.
     pub fn ordered(&self, turn: u64, thread: &str) {
-        self.lock().threads.insert(turn, thread.to_owned());
+        let mut state = self.lock();
+        state.threads.insert(turn, thread.to_owned());
+        state.turns.entry(turn).or_default().acted_at = Some(Instant::now());
     }
 
     /// Notes that the runtime is killed now.
@@ -261,10 +268,8 @@ impl Ledger {
 
     /// Notes that an agent has heard the end of this model call.
     pub fn model_heard(&self, marker: &str, step: usize) {
-        let mut state = self.lock();
-        let turn = script::turn_of(marker).map(|number| state.turns.entry(number).or_default());
-        if let Some(turn) = turn {
-            turn.journal(marker, step, "an agent had heard it");
+        if let Some(number) = script::turn_of(marker) {
+            self.lock().turns.entry(number).or_default().journal(marker, step, "an agent had heard it");
         }
     }
 
@@ -380,6 +385,7 @@ impl State {
         let Some(turn) = self.turns.get_mut(&number) else { return };
         let before = turn.seen_in_life;
         turn.seen_in_life = before.max(life);
+        turn.acted_at = Some(Instant::now());
         if turn.alone
             && before + 1 == life
             && life == current

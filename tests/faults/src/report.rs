@@ -61,6 +61,7 @@ pub fn rows(outcome: &Outcome, quota: [u32; 4]) -> Vec<Row> {
         ),
         fact("turns that continued one that a limit ended", seen.continued),
         fact("requests answered 5xx while their object ended", seen.errors_5xx),
+        fact("requests that met a turn on hold, after three deaths or more", counts.holds),
         fact("turns accepted", seen.accepted),
         fact("  ended as", finishes.join(", ")),
         zero("turns lost: no single terminal event", seen.accepted.abs_diff(seen.ended)),

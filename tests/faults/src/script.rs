@@ -205,6 +205,13 @@ pub fn number(turn_id: &str) -> Option<u64> {
     u64::from_str_radix(turn_id.strip_prefix("fa017500-0000-4000-8000-")?, 16).ok()
 }
 
+/// The number of the turn that a refusal says is on hold.
+pub fn turn_on_hold(problem: &[u8]) -> Option<u64> {
+    let problem: Value = serde_json::from_slice(problem).ok()?;
+    let mut words = problem["detail"].as_str().filter(|_| problem["code"] == "turn_on_hold")?.split(' ');
+    words.find_map(number)
+}
+
 /// The number of the turn that a marker belongs to.
 pub fn turn_of(marker: &str) -> Option<u64> {
     marker.rsplit_once('#')?.1.parse().ok()

@@ -135,6 +135,31 @@ fn an_abort_excuses_the_turns_of_its_own_thread_alone() {
     assert!(struck("b").contains("no death excuses it"));
 }
 
+// Issue 41: on a slow machine kills met each attempt to take a turn up.
+#[test]
+fn a_turn_is_on_hold_only_after_deaths_that_cut_off_two_attempts() {
+    let problem =
+        json!({ "code": "turn_on_hold", "detail": format!("the turn {} cannot go on", script::turn_id(7)) });
+    assert_eq!(script::turn_on_hold(problem.to_string().as_bytes()), Some(7));
+    let other = json!({ "code": "misconfigured", "detail": script::turn_id(7) });
+    assert_eq!(script::turn_on_hold(other.to_string().as_bytes()), None);
+    let ledger = called();
+    ledger.ordered(6, "b");
+    ledger.killed();
+    ledger.killed();
+    ledger.struck(Death::Abort, Some(6));
+    ledger.on_hold(7);
+    assert!(verdict(&ledger).contains("turn 7 was on hold after 2 deaths"));
+    let ledger = called();
+    (0..3).for_each(|_| ledger.killed());
+    ledger.on_hold(7);
+    assert_eq!((verdict(&ledger), ledger.counts().holds), (String::new(), 1));
+    let life = ledger.born();
+    ledger.model_called(life, MARKER, 0);
+    ledger.on_hold(7);
+    assert!(verdict(&ledger).contains("turn 7 was on hold after 0 deaths"));
+}
+
 #[test]
 fn the_id_of_a_model_call_gives_its_marker_and_step() {
     let called = |id: &str| script::called(Shape::Whole, 7, id);
