@@ -27,23 +27,23 @@ mod tests {
 
     use super::*;
 
-    fn of(form: &str, body: &[u8]) -> String {
+    fn digest_at_once(form: &str, body: &[u8]) -> String {
         at_once(digest(form, body, &Pace::new(&no_pause))).unwrap().unwrap()
     }
 
     // Issue 46, L4
     #[test]
     fn a_digest_has_the_form_and_each_byte() {
-        assert_eq!(of("responses", b"{}").len(), 64);
-        assert_eq!(of("responses", b"{}"), of("responses", b"{}"));
+        assert_eq!(digest_at_once("responses", b"{}").len(), 64);
+        assert_eq!(digest_at_once("responses", b"{}"), digest_at_once("responses", b"{}"));
         let long = vec![b'x'; 2 * PIECE + 1];
         let digests = [
-            of("responses", b"{}"),
-            of("chat_completions", b"{}"),
-            of("responses", b"{} "),
-            of("responses", b""),
-            of("responses", &long),
-            of("responses", &long[1..]),
+            digest_at_once("responses", b"{}"),
+            digest_at_once("chat_completions", b"{}"),
+            digest_at_once("responses", b"{} "),
+            digest_at_once("responses", b""),
+            digest_at_once("responses", &long),
+            digest_at_once("responses", &long[1..]),
         ];
         for (place, digest) in digests.iter().enumerate() {
             assert!(!digests[..place].contains(digest), "{place}");

@@ -5,9 +5,10 @@
 //! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]
 //! ```
 //!
-//! `--journey` plays one of `journeys::ALL` alone. Without `--small`, `--hunt` or `--journey`: the fixed turn at each of its boundaries, then a storm until it has had 400 kills,
-//! 100 `ctx.abort()`s, 500 client cuts and 2,000 upstream faults, then 20 kills of the whole of `wrangler dev`. Exits
-//! with 1 when a check fails. Everything that a failed run leaves lies in `target/faults-run`.
+//! `--journey` plays one journey alone (`journeys`). Without `--small`, `--hunt` or `--journey`: the fixed turns and the
+//! journeys at each of their boundaries, then a storm until it has had 400 kills, 100 `ctx.abort()`s, 500 client cuts and
+//! 2,000 upstream faults, then 20 kills of the whole of `wrangler dev`. Exits with 1 when a check fails. Everything that a
+//! failed run leaves lies in `target/faults-run`.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

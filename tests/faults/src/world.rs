@@ -86,7 +86,7 @@ impl Moment {
     ];
 }
 
-/// What a trap does.
+/// The act of a trap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act {
     Kill,

@@ -65,7 +65,6 @@ mod tests {
     const ONE: &str = r#"[{"name": "look", "description": "Looks.", "permission_class": "safe", "read_only": true,
         "timeout_ms": null, "input_schema": {"type": "object", "properties": {"at": {"type": "string"}, "by": {}}}}]"#;
 
-    // N-041
     #[test]
     fn a_declaration_is_read_with_the_defaults() {
         let schema =

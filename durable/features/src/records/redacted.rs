@@ -67,7 +67,7 @@ impl Redactor {
         if !(is_start || level.is_some_and(|level| is_opening || self.levels.contains(level))) {
             return Cow::Borrowed(line);
         }
-        // Nobody can tell what stands in a line that this version cannot read.
+        // A line that this version cannot read may have any words: readers do not get it.
         let Ok(mut entry) = wire::json::from_str::<Entry>(line) else { return Cow::Borrowed("") };
         let is_changed = match &mut entry.fact {
             Fact::Started(spec) => self.start(spec),

@@ -26,8 +26,8 @@ pub async fn quiet(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The number of rows in the outbox of an object. A path and a deletion are told twice, and the second row is due when any older batch must
-/// have ended. A row that has just come due is on its way: an alarm has 14 seconds, as in the report.
+/// The number of rows in the outbox of an object. A path and a deletion are told twice, and the second row is due when any
+/// older batch must have ended. A row that has just come due is on its way: an alarm has 14 seconds, as in the report.
 pub(super) fn undelivered(object: &Database) -> Result<u32, String> {
     let rows = object.rows(
         "SELECT count(*) AS rows FROM outbox

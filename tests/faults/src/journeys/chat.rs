@@ -71,7 +71,7 @@ impl Trip {
 }
 
 /// The text of the root and the finish reason.
-pub fn said(events: &[Event]) -> Value {
+pub fn answer_of(events: &[Event]) -> Value {
     let chunks = events.iter().filter(|event| event.kind == "chunk" && event.data["depth"] == 0);
     let text: String = chunks.map(|chunk| chunk.text("content")).collect();
     json!([text, events.last().map(|done| done.text("finish_reason"))])

@@ -40,7 +40,7 @@ impl Trip {
             }
         };
         let text = String::from_utf8_lossy(&bytes);
-        // What follows the last blank line is cut off.
+        // The text behind the last blank line is no whole frame.
         let whole = text.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
         let data = whole.lines().filter_map(|line| line.strip_prefix("data: ")).map(str::to_owned).collect();
         Some(Frames { status: reply.status, data, is_whole })

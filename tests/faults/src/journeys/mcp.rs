@@ -5,7 +5,7 @@ use std::io;
 use espalier_test_support::{Step, Value, calls, json, text};
 use hyper::Response;
 
-use super::chat::{ends, said};
+use super::chat::{answer_of, ends};
 use super::{Call, Journey, Served, Trip, Work};
 use crate::rng::Rng;
 use crate::world::{Body, Moment, World, plain};
@@ -101,5 +101,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         return Err(format!("the calls of once came to {once:?}"));
     }
     let messages = trip.messages(&thread, 2).await?;
-    Ok(json!({ "said": said(&events), "again": ends(&events, "mcp__marks__again"), "messages": messages }))
+    Ok(
+        json!({ "said": answer_of(&events), "again": ends(&events, "mcp__marks__again"), "messages": messages }),
+    )
 }

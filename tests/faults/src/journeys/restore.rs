@@ -23,8 +23,8 @@ impl Journey for Restore {
                 call("task", json!({ "name": "hand", "instructions": "You dig.", "prompt": prompt }))
             }
             ("hand", 0) => text("Dug."),
-            ("again", 0) => text(&format!("I remember {}.", said(body))),
-            ("begin", 1) | ("plain" | "import", 0) => text(&format!("After {}.", said(body))),
+            ("again", 0) => text(&format!("I remember {}.", own_answers(body))),
+            ("begin", 1) | ("plain" | "import", 0) => text(&format!("After {}.", own_answers(body))),
             _ => return None,
         })
     }
@@ -34,8 +34,8 @@ impl Journey for Restore {
     }
 }
 
-/// What the model has in its request of its own words.
-fn said(body: &Value) -> String {
+/// The model's earlier answers in its request.
+fn own_answers(body: &Value) -> String {
     let messages = body["messages"].as_array().into_iter().flatten();
     let own = messages.filter(|message| message["role"] == "assistant");
     own.filter_map(|message| message["content"].as_str()).collect::<Vec<_>>().join(", ")

@@ -70,7 +70,7 @@ async fn run(trip: &Trip) -> Result<(), String> {
     trip.change("DELETE FROM retention_runs", &[])?;
     let ended = async || {
         trip.visit().await;
-        // Whoever owned the run is gone after a while, and waits are over.
+        // The lease of an owner that died ends, and waits are over.
         trip.change("UPDATE retention_runs SET lease_until = 0 WHERE ended_at IS NULL", &[]).ok()?;
         let ended = "SELECT 1 FROM retention_runs WHERE ended_at IS NOT NULL";
         trip.world().database.rows(ended, &[]).ok().filter(|rows| !rows.is_empty())

@@ -2,7 +2,7 @@
 
 use espalier_test_support::{Step, Value, calls, json, text};
 
-use super::chat::said;
+use super::chat::answer_of;
 use super::{Journey, Trip, Work};
 use crate::script::steps::notes;
 
@@ -67,7 +67,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         .collect();
     let detail = trip.get(&format!("/api/threads/{thread}")).await?;
     Ok(json!({
-        "said": said(&events), "updates": updates, "session": detail["workflow_session"],
+        "said": answer_of(&events), "updates": updates, "session": detail["workflow_session"],
         "messages": trip.messages(&thread, 2).await?,
     }))
 }
