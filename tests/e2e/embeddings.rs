@@ -5,7 +5,7 @@
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::http::Reply;
-use espalier_test_support::stored::{change_at, eventually};
+use espalier_test_support::stored::{change_at, d1_at, eventually};
 use espalier_test_support::{Case, Client, Value, env, json, text};
 
 async fn somebody() -> Client {
@@ -142,13 +142,44 @@ async fn a_large_collection_goes_with_all_its_vectors() {
     }
 }
 
+const STATE: &str = "ESPALIER_AI_STATE_DIR";
+
+/// Leaves of a document what a kill between its vectors and its row leaves, so many milliseconds ago.
+async fn break_off(document: &str, ago_ms: u64) {
+    let sql = format!(
+        "DELETE FROM chunks WHERE document_id = '{document}';
+        UPDATE documents SET collection_id = '', name = '', media_type = '', bytes = 0,
+        created_at = created_at - {ago_ms} WHERE id = '{document}'"
+    );
+    change_at(STATE, &sql).await;
+}
+
+// Issue 46: the vectors of an upload that broke off go with a later upload. One may still be under way for an hour.
+#[tokio::test]
+async fn an_upload_that_broke_off_leaves_no_vectors() {
+    let client = somebody().await;
+    let id = collection(&client).await;
+    let [old, young] = [add(&client, &id, ENGINE).await, add(&client, &id, ENGINE).await];
+    break_off(&old, 3_700_000).await;
+    break_off(&young, 3_500_000).await;
+    let count = async |document: &str| client.read(&format!("/api/_vectors/{document}")).await;
+    assert_eq!((count(&old).await, count(&young).await), (json!(1), json!(1)));
+    assert_eq!(client.read(&format!("/api/collections/{id}/documents")).await["documents"], json!([]));
+    assert_eq!(found(&client, &id, "car").await, []);
+    let refused = post(&client, &id, "This is unembeddable.").await;
+    assert_problem(refused, 500, "internal", None).await;
+    assert_eq!((count(&old).await, count(&young).await), (json!(0), json!(1)));
+    let rows = format!("SELECT id FROM documents WHERE collection_id = '' AND id >= '{old}'");
+    assert_eq!(d1_at(STATE, &rows).await, [json!({ "id": young })], "the refused one left no row");
+}
+
 // Issue 23, 4: an erasure deletes the vectors of its user, and no others.
 #[tokio::test]
 async fn an_erasure_deletes_the_vectors() {
-    const STATE: &str = "ESPALIER_AI_STATE_DIR";
     let (client, neighbour) = (somebody().await, somebody().await);
     let (own, theirs) = (collection(&client).await, collection(&neighbour).await);
     let documents = [add(&client, &own, ENGINE).await, add(&client, &own, HEALTH).await];
+    break_off(&documents[1], 0).await;
     let kept = add(&neighbour, &theirs, ENGINE).await;
     let count = async |document: &str| client.read(&format!("/api/_vectors/{document}")).await;
     assert_eq!((count(&documents[0]).await, count(&kept).await), (json!(1), json!(1)));

@@ -1,7 +1,7 @@
 //! The embeddings of Workers AI, and Vectorize, in the protocols of their bindings, in this process. They outlive every
 //! kill. They refuse, or lose their answer after they have written.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,6 +26,12 @@ impl Index {
     pub fn of_document(&self, id: &str) -> usize {
         let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         index.keys().filter(|key| key.split(':').next() == Some(id)).count()
+    }
+
+    /// The ids of the documents that have vectors.
+    pub fn documents(&self) -> BTreeSet<String> {
+        let index = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        index.keys().filter_map(|key| key.split(':').next()).map(str::to_owned).collect()
     }
 }
 

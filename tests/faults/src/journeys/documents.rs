@@ -38,6 +38,11 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     trip.gone(&format!("/api/collections/{cars}/documents/{first}")).await?;
     let one = (vectors(), found().await?);
     trip.gone(&format!("/api/collections/{cars}")).await?;
+    for id in trip.world().index.documents() {
+        if trip.counts(&["documents"], "id = ?1", &id)?["documents"] == 0 {
+            return Err(format!("no row names the vectors of the document {id}"));
+        }
+    }
     let rows = trip.counts(&["collections"], "id = ?1", &cars)?;
     let rows_of = trip.counts(&["documents", "chunks"], "collection_id = ?1", &cars)?;
     Ok(json!([both.0, both.1, one.0, one.1, vectors(), rows, rows_of]))

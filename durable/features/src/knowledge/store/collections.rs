@@ -9,7 +9,6 @@ use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use worker::{Env, console_error};
 
-use super::deletion::Embedded;
 use super::vectors::{Near, Vectors};
 use super::{Asked, Asking, rows};
 use crate::knowledge::chunks::Chunk;
@@ -35,20 +34,22 @@ const COLLECTION: &str = "SELECT id, name, description, created_at, updated_at, 
 const DOCUMENT: &str = "SELECT id, name, media_type, bytes, chunks, created_at FROM documents \
     WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3";
 
-/// Inserts a document only if its collection exists and has room, and its chunks only if the document exists.
+/// Inserts a document only if its collection exists and has room, and its chunks only if the document exists. The row of
+/// its vectors becomes its own (`intents.rs`).
 const ADD: &str = "INSERT INTO documents \
     (tenant, user_id, id, collection_id, name, media_type, bytes, chunks, created_at) \
     SELECT ?1, ?2, ?4, ?3, ?5, ?6, ?7, ?8, ?9 \
     WHERE EXISTS (SELECT 1 FROM collections WHERE tenant = ?1 AND user_id = ?2 AND id = ?3) \
     AND (SELECT count(*) FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = ?3) < ?10 \
     AND (SELECT coalesce(sum(bytes), 0) FROM documents WHERE tenant = ?1 AND user_id = ?2) + ?7 <= ?11 \
-    RETURNING id";
+    ON CONFLICT (tenant, user_id, id) DO UPDATE SET collection_id = excluded.collection_id, name = excluded.name, \
+    media_type = excluded.media_type, bytes = excluded.bytes WHERE documents.collection_id = '' RETURNING id";
 const ADD_CHUNKS: &str = "INSERT INTO chunks \
     (tenant, user_id, collection_id, document_id, place, heading, text, terms, scope) \
     SELECT ?1, ?2, ?3, ?4, value ->> 0, value ->> 1, value ->> 2, value ->> 3, ?5 FROM json_each(?6) \
-    WHERE EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4)";
+    WHERE EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4 AND collection_id = ?3)";
 const TOUCH: &str = "UPDATE collections SET updated_at = max(updated_at, ?5) WHERE tenant = ?1 AND user_id = ?2 AND id = ?3 \
-    AND EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4)";
+    AND EXISTS (SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?4 AND collection_id = ?3)";
 
 /// Ranks as `memories.rs` does: by BM25 over the owner's rows alone. A chunk that has every word with the best weight
 /// scores 1.
@@ -184,32 +185,21 @@ impl D1Collections {
         self.vectors.is_some()
     }
 
-    /// Adds a document with its chunks, all or nothing. Stores the vectors first: vectors without a document are
-    /// harmless, but a search by meaning would never find a document without vectors.
+    /// Adds a document with its chunks, all or nothing. Stores the vectors first: a search by meaning would never find a
+    /// document without vectors.
     pub async fn add(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {
+        let Some(vectors) = &self.vectors else { return self.write(new).await };
         let NewDocument { document, collection_id, chunks, .. } = new;
-        let known = Embedded { id: document.id.clone(), chunks: document.chunks };
-        if let Some(vectors) = &self.vectors
-            && let Err(error) = vectors.add(&self.scope(collection_id), &document.id, chunks).await
-        {
-            self.forget(vec![known]).await;
+        self.begin(document).await?;
+        if let Err(error) = vectors.add(&self.scope(collection_id), &document.id, chunks).await {
+            self.take_back(document).await;
             return Err(error);
         }
         let added = self.write(new).await;
-        let is_there = match &added {
-            Ok(added) => added.is_ok(),
-            // D1 may have written it all the same, and be silent about it.
-            Err(_) => self.has(&document.id).await.unwrap_or(true),
-        };
-        if !is_there {
-            self.forget(vec![known]).await;
+        if !matches!(added, Ok(Ok(()))) {
+            self.take_back(document).await;
         }
         added
-    }
-
-    async fn has(&self, document_id: &str) -> Asked<bool> {
-        const SQL: &str = "SELECT 1 FROM documents WHERE tenant = ?1 AND user_id = ?2 AND id = ?3";
-        Ok(!self.d1.rows::<IgnoredAny>(SQL, [text(document_id)]).await?.is_empty())
     }
 
     async fn write(&self, new: &NewDocument<'_>) -> Asked<Result<(), NotAdded>> {

@@ -55,7 +55,7 @@ impl D1Collections {
     }
 
     /// Deletes the rows of some documents of a collection. Returns whether there were any.
-    async fn drop_rows(
+    pub(super) async fn drop_rows(
         &self,
         collection_id: &str,
         ids: Vec<String>,
@@ -77,7 +77,7 @@ impl D1Collections {
 
     /// Deletes the vectors of the first of the user's documents for which a condition holds, and returns their ids, and
     /// whether there are no others: so many at most, and no more than [`REMOVALS`] calls take, but at least one.
-    async fn without_vectors(
+    pub(super) async fn without_vectors(
         &self,
         condition: &str,
         values: &[JsValue],
@@ -102,7 +102,7 @@ impl D1Collections {
     }
 
     /// Deletes the vectors of deleted documents. Vectors that stay after a failure find nothing.
-    pub async fn forget(&self, documents: Vec<Embedded>) {
+    async fn forget(&self, documents: Vec<Embedded>) {
         let Some(vectors) = &self.vectors else { return };
         let documents: Vec<_> = documents.into_iter().map(|Embedded { id, chunks }| (id, chunks)).collect();
         if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {

@@ -3,6 +3,7 @@
 pub mod collections;
 pub mod conversion;
 pub mod deletion;
+mod intents;
 pub mod memories;
 pub mod vectors;
 
