@@ -1,6 +1,19 @@
 //! Credentials → [`Principal`]. Three kinds: bearer API keys, JWTs of configured issuers, and the cookie of a session,
 //! which is an anonymous one or one that an API key opened. This module finds the credential of a request; `api_key`,
 //! `jwt`, `session` and `signed_in` judge it; `routes` fetches the rows and keys that they judge it by.
+//!
+//! `src/auth.rs` decides which credential a request shows: an API key, a JWT, a session. `auth/api_key.rs`,
+//! `auth/jwt.rs` with `auth/jwks.rs`, `auth/session.rs` (visitors) and `auth/signed_in.rs` (sessions that an API key
+//! or an identity provider's answer opened) judge it, purely. `auth/oidc.rs` has the sign-in at an identity provider:
+//! what it asks, what its answer proves. `auth/sessions.rs` has the list of both, and the row by which a visitor's
+//! session ends. `src/audit.rs` has the audit log: the Worker writes an entry in the batch of its deed, where there is
+//! something to do, and a thread's object by its outbox (`storage/outgoing/audit.rs`). `routes/credentials.rs`,
+//! `routes/jwks.rs` and `routes/oidc.rs` fetch what they need: rows of D1 from the stores, an issuer's keys,
+//! WebCrypto, a provider's document and its token endpoint. Every sign-in ends in `routes/session.rs::sign_in`.
+//!
+//! A route names in its row what it demands of a credential (`auth/scope.rs`, `Access`). An erasure demands more than
+//! a scope: `Verified::may_erase` judges by the way in which the user came, and by the time of the sign-in, which the
+//! row of a session and a token's claims have.
 
 pub mod api_key;
 pub mod jwks;

@@ -2,6 +2,14 @@
 //! run goes through its parts in steps. Pure: `routes::retention` has the port over D1 and the objects of threads.
 //!
 //! A visitor whose session was not seen for long is erased whole, by a job as a user's own (`account::erasure`).
+//!
+//! `src/retention.rs` has the variable and the run that deletes what is too old, `retention/store.rs` the statements,
+//! `routes/retention.rs` the port; the first two are tested natively, the statements on the tables of all migrations.
+//! A run is a job as an erasure is. The cron trigger drives erasures first, and a run with what is left of its
+//! requests.
+//!
+//! Rows of D1 go by their age where no object would write them again: usage, failures, the audit log. A visitor is
+//! found by the row of their session, which therefore stays after its cookie is over, and erased by a job.
 
 pub mod store;
 

@@ -1,4 +1,15 @@
 //! Finds the route of a request in the table (`router/table.rs`).
+//!
+//! The routing table (`src/router/table.rs`) has a row for each route: method, path, access, body, and a comment that
+//! describes it. `router` matches requests by the row. `routes::dispatch` admits a request by the row's access, reads
+//! the body that the row names, up to its limit, and calls the route. So no route can forget a check. An isolate gives
+//! bodies a part of its memory (`src/body/budget.rs`), and a body its time (`src/body/reading.rs`).
+//!
+//! `src/openapi` makes `openapi.json` in a native test. The row gives an operation its path, security, body and the
+//! refusals that follow from these; `contract` adds its answers. Schemas come from the types that the service parses
+//! and writes (`schemars`, behind the feature `openapi`, so none of it is in the Worker). The file is checked in
+//! (`web/public/openapi.json`), and `make verify` compares it. It is an asset of the deployment, which the Worker
+//! reads and serves with its own headers: within the module it would be 16 kB of the upload.
 
 mod row;
 mod table;

@@ -8,6 +8,12 @@
 //!
 //! Prompts, tools, limits and models come from the record, never from the code. So a replay tests the engine, and not the
 //! wording of a prompt.
+//!
+//! `replay/` reads records on the host, with a reader of its own. It runs `Turn::rebuild` from entry 0 and the
+//! openings alone, and its ports give the recorded outcomes in the record's order: whenever nothing in the turn can go
+//! on by itself, the first entry that is missing happens. Where the record has a resumption, the replay loses its run
+//! too, with all that the recorded run had not written, and resumes. Then it compares entries. Times do not count, and
+//! the clock follows the record.
 
 mod agents;
 mod compare;

@@ -4,6 +4,8 @@
 //!
 //! Dividing checks the brackets of the whole body and the form of what it divides. A piece that is not read is not checked
 //! beyond that.
+//!
+//! A chat of a dialect is divided into pieces, of which only those that count are read (`dialects/src/pieces.rs`).
 
 use std::collections::VecDeque;
 use std::str::from_utf8;

@@ -2,6 +2,11 @@
 //!
 //! The engine is pure: it names no platform, no provider and no feature. It reaches the outside through the
 //! four [`ports`] alone. Native tests run it with a scripted model and an injected clock.
+//!
+//! Its rooms stand on each other, from the ground up: `journal/`, `record/` (the journal's sum), `turn/` (the loop),
+//! `calls/`, `plan/`, `agents/` and `workflow/` (the engine's own calls), and `compose.rs`, which hands the calls to
+//! the loop. `prompt.rs` has the root's prompt; each call brings its part of it. Two files of `plan/` are plain data
+//! that the journal and the record hold, so they stand below the loop. `src/walls.rs` has the whole order.
 
 /// The declaration of a tool in a file `tools.json`: read once per thread, and cloned from then on. A turn's tools are composed
 /// anew for each turn, and reading all of them costs more than the rest of the composition.

@@ -3,6 +3,12 @@
 //! All calls of a round read the memory as their level saw it when the round began. Each call writes to an
 //! overlay of its own. The level merges the overlays when the round settles, in the model's order. So a live
 //! run and a replay agree on each read and on the winner of two writes, whichever call was faster.
+//!
+//! Each call of a round starts from the memory (`memory.rs`) that its level saw when the round began, and writes to an
+//! overlay. The round merges the overlays at its end, in the model's order. So speed decides neither what a call sees
+//! nor which write wins, and a replay comes to the same steps. A turn writes at most 1 000 000 bytes: a subtask's
+//! overlay is one row of the journal, and a row holds 2 MB. A write beyond that is refused, and a subtask's result
+//! says that it is not kept.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

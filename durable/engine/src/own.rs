@@ -1,6 +1,10 @@
 //! The facts of the calls that the engine carries out itself. Such a call never reaches the `Tools` port. The
 //! file of a call declares its facts (`calls/`, `plan/`), and `compose.rs` lists the calls. A journal holds
 //! only the call's name; the facts come from this code.
+//!
+//! The engine's own calls stand above its loop: the file of a call has its declaration, its facts (levels, subtask,
+//! title), its behaviour and its part of the prompts. `compose.rs` lists the calls once. The loop names no call: it
+//! knows their facts (`own.rs`) and, for a call that contains levels, the trait `Composite` (`turn/composite.rs`).
 
 use serde::Deserialize;
 

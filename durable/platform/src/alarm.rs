@@ -1,6 +1,16 @@
 //! The one alarm and its reasons: a turn whose run may be lost, a parked turn whose calls may expire, a queued turn that
 //! asks for its place again, a queued message whose turn comes next, a title that a model makes, and news that D1 has not
 //! taken.
+//!
+//! One alarm serves many reasons (`storage/schedule.rs`, pure). One statement reads all of them. The row of a turn
+//! says that it runs, and the outbox that D1 has not heard of everything; the `timers` table has the rest, which is
+//! rare. While a turn runs the alarm goes off after 2, 4 and 8 s, and then every 10 s. The first alarm posts the
+//! turn's start for D1. The others find the run in memory and write no row. After a kill an overdue alarm fires before
+//! the first request is served. So a lost turn goes on at once when somebody asks, and within twelve seconds when
+//! nobody does: the platform seldom takes an object that has work pending, so a closer watch would cost every turn
+//! more than it brings a few. The handler re-arms first, starts work and returns. It never fails, because the platform
+//! retries a failed handler on its own terms (six times, each wait twice as long). Where it cannot read its state it
+//! sets the alarm all the same. The next request to the object takes a lost turn up as well.
 
 use std::rc::Rc;
 

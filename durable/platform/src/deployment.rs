@@ -1,6 +1,11 @@
 //! The configuration of the deployment, read once per isolate. Variables and secrets change only with a deploy, and a
 //! deploy makes new isolates. Without this each turn would read a hundred variables out of JavaScript three times, and
 //! parse each of them. Pure but for [`Deployment::of`].
+//!
+//! Variables and secrets change only with a deploy, and a deploy makes new isolates. So an isolate reads and parses
+//! its configuration once (`platform/src/deployment.rs`, `src/settings.rs`), and every caller gets the same outcome,
+//! an error included. A deployment is keyed by its environment, so that no Worker sees the variables of another one.
+//! The declarations of our tools stand in files `tools.json`: `declared!` reads each of them once per thread.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;

@@ -6,6 +6,36 @@
 //! commit. The log never calls back into the engine, which may hold borrows while it commits.
 //!
 //! The log holds the keys of its turn. They join after the transaction: a commit that fails has used none.
+//!
+//! `Log` has two verbs. `commit` writes journal entries, their events and finished text in one transaction, and then
+//! announces the events. `announce` passes a chunk of streamed text on at once, with a number from a block that was
+//! reserved on disk. The text is written with its model call's outcome; the same chunks can be read from it again.
+//!
+//! A commit writes one row of events, and its journal entries go on in the journal's last row while that is short.
+//! Payloads are JSON that SQLite never reads, so raw messages of providers come back byte for byte. Written rows cost
+//! money, and each index costs a row, so the tables have few (`storage/schema.rs`).
+//!
+//! Where a turn's unwritten text weighs more than 512 KB (each chunk counts 384 bytes beside its text), the engine
+//! writes the text of all open model calls in a commit of its own (`turn/announcing.rs`). It writes all of them
+//! because the live log drops frames in their order.
+//!
+//! Commits of levels are gathered. They count in the record at once, and `Turn::run` writes those of one poll as one,
+//! at the end of the poll: the outcome of a model call with the starts of its tools, and the results of tools that end
+//! together with the start of the next model call. The root's first model call is written with entry 0, and the last
+//! outcome with the turn's end. So a direct turn costs two writes, each further round two, or one where its tools are
+//! pure, and a long answer one more for about 1 300 chunks. A write that fails ends the run, because the record is
+//! ahead of the disk then.
+//!
+//! The stored message has the parts that readers saw: text, reasoning and calls, in order (`journal/shown.rs`). The
+//! record collects them from the commits that it writes, beside the journal's sum. A run that takes the turn up reads
+//! them from the log, which it reads for the keys anyway, and so does the salvage of a turn that is given up.
+//! `testing/invariants/shown.rs` compares them, in every test of the engine, with what a client puts together from the
+//! events.
+//!
+//! A reader takes rows from SQLite after its cursor, then the live log in memory, unwritten chunks included, without a
+//! seam. The client's side pulls it. Writes are coalesced over 5 ms, the first one at once. A reader more than 1 MB
+//! behind the live log goes on from SQLite, in pages of 256 Ki characters and writes of 64 KB. Before a fact leaves,
+//! the reader waits for one `storage.sync()`, which all readers share; text leaves at once.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -1,4 +1,15 @@
 //! The class that the platform knows. Requests and alarms arrive here.
+//!
+//! One wasm instance serves all objects of an isolate, so a panic takes down every turn in it. Clippy denies `unwrap`,
+//! `expect`, `panic`, indexing and string slicing outside tests, and a `RefCell` borrow across an await. A build with
+//! `panic=unwind` would contain a panic to its request. We do without it: it needs a nightly compiler with a rebuilt
+//! standard library, and the journal resumes a lost turn anyway.
+//!
+//! After a panic the Worker's entry (`scripts/xtask/src/entry.js`) builds a new instance at the next call, and builds
+//! each object of the isolate anew around its old state object. A mark on that state object tells the object that its
+//! instance was lost. Its alarm, at most ten seconds away, then has the platform start the object over, so that
+//! orphaned streams break and clients reconnect with their cursors. Otherwise the streams would hang until the
+//! clients' timeouts (45 s in the page). The next alarm or the first request takes the turn up.
 
 use std::rc::Rc;
 

@@ -2,6 +2,17 @@
 //! turn, or the alarm, starts the turn of the next one. `queueing.rs` has the rules.
 //!
 //! The transaction that starts a turn takes its message out of the queue. So a kill leaves either the message or its turn.
+//!
+//! `platform/src/queue.rs` keeps the messages that a person sends while a turn runs (`queued_messages`, made with the
+//! first of them). A row of `timers` says that the queue goes on: without it the queue is held, or empty. The
+//! transaction of a turn's end sets the row again or leaves it out (`queueing.rs`, pure), and the run's last act
+//! starts the next message. The alarm does it where that memory is lost. The start is a chat request like any other
+//! (`admission.rs`, `Manner::Next`): it looks again after each step that awaits, and stays in the queue when another
+//! turn came first or a person held the queue.
+//!
+//! The readers of the open turn get the queue as an event of that turn, written beside the change. It is no event of
+//! the engine: the object writes it with a key of its own. Credentials are not stored; a visitor's address is, until
+//! the turn has started, because the quotas judge it then.
 
 use std::rc::Rc;
 

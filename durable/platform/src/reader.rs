@@ -5,6 +5,10 @@
 //! flight. Reads and writes are the cost of a stream, so several events go into one write: the first event goes out at
 //! once, the next ones keep a distance. Written events leave only after a sync: as far as we know, the platform's
 //! output gate does not hold back response bodies until a write is durable, and a sync of durable data is free.
+//!
+//! The live log keeps 1 MB and the unwritten text, as the bytes that go out, and a thread has at most 32 readers. So
+//! memory is bounded: eight subtasks with 100 000 deltas each take 10 MB (`durable/platform/tests/isolate_memory.rs`),
+//! most of it their replies, which the journal needs whole.
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -3,6 +3,16 @@
 //! and awaits nothing between them: a request that comes next finds the turn running, on hold or ended.
 //!
 //! `attempts.rs` says when an attempt is made and how long the next one waits.
+//!
+//! A turn that cannot be rebuilt is on hold, parked or not. `platform/src/revival.rs` decides the steps of an attempt,
+//! and `attempts.rs` says when the object tries it again and when it gives up; both are pure. Waits double up to ten
+//! minutes. The alarm writes each attempt, and waits until the write is durable, before it makes the attempt. So an
+//! attempt that takes the instance down counts. Wrong variables cost no attempt. Meanwhile clients can read everything
+//! that is stored, and cancel, supersede or delete the turn. A turn that is given up ends as `interrupted`, with all
+//! text that `storage/salvage.rs` can still read.
+//!
+//! The tables have a version (`storage/schema.rs`), which the object reads at the first touch in an instance. It
+//! brings older tables up to date in one transaction, and leaves newer tables alone.
 
 use super::attempts::{self, Cause, Next};
 use crate::storage::Failing;

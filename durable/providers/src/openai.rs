@@ -1,5 +1,9 @@
 //! OpenAI under its plain name, a provider that speaks two APIs. The model of a turn says which, so an open turn goes on
 //! over its own where a deployment's next turns speak the other. Reasoning that one of them wrote is not sent to the other.
+//!
+//! A choice without the member means Chat Completions, as it did before. What a model takes is data: the catalogue's
+//! rows become abilities and options of the choice (`config/overrides.rs`), and the codecs know no names of models
+//! (Gemini's does, for the calls of others before Gemini 3).
 
 use wire::http::HttpRequest;
 use wire::model::{ModelChoice, ModelError, ModelErrorKind, ModelRequest};

@@ -1,5 +1,8 @@
 //! Messages as a codec has written them. Each request of a level has the messages of the request before it and a few
 //! more, so a codec writes each message once in its turn.
+//!
+//! Each request of a level repeats the messages of the request before it. So a codec keeps the bytes of each message
+//! that it wrote, for as long as its turn runs and up to half a megabyte (`providers/src/written.rs`).
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

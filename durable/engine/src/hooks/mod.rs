@@ -4,6 +4,27 @@
 //! A built-in hook is a file here and a line of [`BUILTIN`]. It says when it is asked, which options it has, and how it
 //! decides: by a [`Rule`](crate::turn::hooking::Rule), from the level, the call and a state of its own, or by a model
 //! (`smart`). `define` reads and checks the definitions of all hooks; `call` is the tool by which an agent makes one.
+//!
+//! `turn/hooking.rs` asks the hooks of a level at three points: before a model call, where they may comment, before a
+//! call is admitted, where they may block it (`turn/round/judging.rs`), and before anybody gets a drafted answer,
+//! which they may block as well (`turn/answering.rs`). It knows a hook by its `Judge`: a `Rule`, which decides at
+//! once, or a model. The rules stand in the room `hooks`, a file each, and `BUILTIN` lists them. A hook that asks a
+//! model is a level like any (`calls/question.rs`), so budget, journal, tree and telemetry treat it like any.
+//!
+//! Entry 0 has the hooks of the root, and says how many of them, from the first on, are the operator's (`guards`),
+//! with the models that judge for these. So no request chooses the judge, and a deploy in mid-turn changes none.
+//! `Turn::child` gives each child level its copies, and no other function does: levels that answer one question, hooks
+//! among them, have none. A verdict is journaled (`hook_said`) with the state that the copy has from then on, and
+//! `Record::apply` keeps both. A rule that has no objection, and whose state stays as it is, leaves no trace. A hook
+//! that a call makes is a part of the call's outcome, and the level has it from the end of the round on. So live and
+//! in replay each question meets the same hooks.
+//!
+//! A level whose answers hooks judge is silent (`drive.rs`). The outcome of its model call is `ModelOutcome::Drafted`,
+//! which older code cannot read, and the level asks for `Step::Judge` in place of its end. `level/drafts.rs` says
+//! which of its messages may leave it. A draft that passes is one commit: `answer_passed`, and the text as events.
+//!
+//! An entry 0 with hooks names a newer reader, so code without hooks never goes on with such a turn; one with the
+//! operator's hooks names a still newer one.
 
 pub mod call;
 mod define;

@@ -6,6 +6,21 @@
 //! becomes [`Fact::Unknown`]. Ignoring must not fail open. So entry 0 names the oldest format whose readers may go on
 //! ([`TurnSpec::least_reader`]). Code that is older than that, or that meets an unknown
 //! fact, ends the turn as `interrupted` with all text that the journal holds.
+//!
+//! The journal freezes child levels like the root (`turn/open.rs`). Entry 0 holds the start of the root. A child level
+//! journals the same with its first model call, as `opened`: system prompt, first message, models, toolset, limits.
+//! Levels that share a toolset refer to it by number. A level in the journal starts from its entry and never from the
+//! code, so an edited prompt changes only levels that begin later.
+//!
+//! The journal has a format (`journal/format.rs`). Reading is lenient: a missing member has its default, an unknown
+//! one is ignored. Entry 0 names the oldest format whose readers may go on, so that no reader ignores a restriction.
+//! Older code, and code that meets an unknown fact, ends the turn as `interrupted`. The stored message keeps all text
+//! of the journal, the results of finished subtasks included. An unreadable entry 0 puts the turn on hold, because the
+//! version that wrote it may come back. `journal/golden` has journals of each format that shipped, and the tests
+//! resume each of them.
+//!
+//! `record/keys.rs` derives the wire ids of calls and parts from their place in the turn, so a replay comes to the
+//! same ids. All other ids are UUIDv7 from the platform.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -121,6 +121,12 @@ pub struct PlanContext {
 }
 
 /// A time in the time zone of a person.
+///
+/// The zone of a request becomes a text at the turn's start (`compose.rs`, `LocalTime`), which entry 0 freezes. The
+/// clock knows the zones (`Clock::utc_offset_minutes`, by the platform's `Intl`), so a replay needs none. The text
+/// stands in a message of the root's own before the user's (`LevelStart::preface`), and not in the prompt, which would
+/// change with each turn. So it is a part of the history, and a later turn's request begins as this turn's did;
+/// retrieved texts are none, and end what a provider's cache has there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LocalTime {

@@ -1,5 +1,8 @@
 //! The sum of a turn's journal entries: counters, ledger, execution tree, open calls. Live and in replay the
 //! same entries go through [`Record::apply`], so a rebuilt turn has the state of the lost one.
+//!
+//! Beside that an open model call holds what no entry has yet: unwritten text, and the model that it asks now. The
+//! parts that readers have seen come from the log, which has the text.
 
 pub(crate) mod agents;
 mod calls;

@@ -1,4 +1,11 @@
 //! The tools that a level may use: their declarations, and the policy that selects them.
+//!
+//! Models, small ones above all, write arguments almost right. `toolbelt/arguments.rs` reads the arguments of our own
+//! tools leniently by their schema: it ignores unknown members, and takes a value of another type where it has one
+//! meaning. It refuses the rest in words, with the right call that the schema has in `examples`. Arguments of client
+//! tools, MCP tools and `finish_subtask` must satisfy their schema. Client tools and MCP tools have schemas that
+//! others wrote: `toolbelt/foreign.rs` is their one intake. It rewrites old drafts as 2020-12 for the models and the
+//! validator, and entry 0 keeps the original (`given_schema`). A part that does not compile here is not checked here.
 
 pub mod arguments;
 pub mod client;

@@ -3,6 +3,16 @@
 //!
 //! The turn's record stays as it is: the end is computed on a copy of it, to which the ends of the open calls
 //! are applied. Those ends are not journaled, because the commit of the end deletes the journal.
+//!
+//! `turn/ending.rs` then writes the end in one commit. Each open call gets its end (`turn/closing.rs`). The partial
+//! text and the tree are stored with the reason. `cost_summary` and `done` come once and last. The ending works on a
+//! copy of the record, because only `Record::apply` changes the record.
+//!
+//! A limit leaves work undone. `turn/left.rs` lists it from the record: for the note of the stored message, and in the
+//! last words of the turn's history. The record keeps the texts and results within an open call (`within`), so the
+//! result of a subtask that a stop cuts off has them. A turn that continues another one is therefore a turn like any:
+//! the history says what had ended and what is left, and the engine knows nothing of it. The object allows it for the
+//! newest turn alone (`start.rs`).
 
 use std::mem;
 

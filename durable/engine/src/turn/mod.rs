@@ -17,6 +17,11 @@
 //! - `parking`: calls that wait for an answer from outside. `asking`: the question at a limit. `form`: the bounds of the
 //!   forms that tools ask a person to fill in.
 //! - `closing`: ends open calls. `left`: the work that this leaves undone. `ending`: ends the turn.
+//!
+//! `turn/level.rs` is a level as a pure state machine: `next()` says what the level wants (`CallModel`, `CallTools`,
+//! `Finish`), `apply_*` takes the outcome. It never awaits, reads no clock and draws no random numbers.
+//! `turn/drive.rs` drives a level: it asks for a step, takes the outcome from the journal or else from a port, commits
+//! it and applies it. `Turn::run` writes the commits of one poll as one (`turn/gathered.rs`).
 
 mod agents;
 mod announcing;

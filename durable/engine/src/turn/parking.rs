@@ -3,6 +3,29 @@
 //!
 //! A wait is journaled, then awaited like anything else. When only waits are left of the turn, the turn is
 //! parked: its futures are dropped, no clock and no counter runs, and the answer resumes it from the journal.
+//!
+//! `turn/parking.rs`. A call that waits for somebody outside journals its wait and awaits the answer. When only waits
+//! are left, the engine parks the turn: it drops the future, and writes the status and the timer of the first expiry
+//! with the entry `parked`. Wall clock and resumption counter stand still, and the platform may evict the object.
+//!
+//! Readers stay at the live log for five more seconds, so a client that answers at once keeps its stream. Then they
+//! end (`: parked`), because an open response or a timer would keep the object in memory. The answer, an expiry or a
+//! stop rebuilds the turn from the journal, and is written together with `unparked`.
+//!
+//! A forged or repeated answer writes nothing. An answer that comes while siblings still run goes on at once, without
+//! parking. Serial calls keep the model's order: a waiting call holds up those after it. The engine reserves and
+//! starts a call only after its approval. So a kill before the answer has run nothing, and a kill after it meets a
+//! started call.
+//!
+//! A call that runs may need input (`turn/round/input.rs`): its tool answers with a form (`Tool::converse`). The form
+//! is a wait of its own, told as a request for approval, and meanwhile the call holds no lock and does not count as
+//! running. Then the tool runs again with the answer. That run has an intent of its own (`input_given`), because it
+//! may act: a kill before it goes on with the answer, and a kill after it is treated like any lost call.
+//!
+//! A limit may ask (`turn/asking.rs`, `on_limit`). A reservation that is refused waits instead of ending the turn, and
+//! the whole turn has one question at a time. The answer is a journaled fact like any, and `Record::apply` raises the
+//! limits (`TurnBudget::grant`). So the budget stays exact: a waiting level reserves again after the grant, beside all
+//! others. A denial is written with the stop that it brings.
 
 use std::cell::Cell;
 use std::future::poll_fn;

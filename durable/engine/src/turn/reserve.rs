@@ -2,6 +2,13 @@
 //!
 //! [`Reservation`] collects the spending of one commit. Committing consumes it, and `clippy.toml` refuses an
 //! await while one is held. So two parallel levels can never both pass a limit that has room for one.
+//!
+//! The bound takes each model of the chain with its dearest rates (`PricedModel::most_microusd`) and the most tokens
+//! of the request (`level/bound.rs`): what the provider counted for the request before it, also of the turn before
+//! (`TurnSpec::last_request`), and the ratio of the model's family for all else (`MostTokens`, frozen with the price).
+//! The entry of the call's start has the amount, which no later code estimates again. Output shrinks to the money that
+//! is left, and a call waits while another one may give money back. Limits of tokens, and the cuts of a long
+//! conversation, go by an estimate (`prune.rs`). Entry 0 says by which rules a turn estimates (`estimates`).
 
 use std::future::poll_fn;
 use std::task::Poll;

@@ -5,6 +5,13 @@
 //!
 //! Guards stand in a fixed order, and each can only deny: policy when tools are offered (before the turn), policy again
 //! here, hooks (`hooking.rs`), a person, budget, arguments, run.
+//!
+//! A subtask is `drive` inside a call of its parent's round, so parallel subtasks are parallel futures.
+//! `turn/round.rs` runs a round: the parallel-safe calls together, at most eight at a time; then the serial ones in
+//! the model's order; then the surplus, one at a time. Results go back in the model's order.
+//!
+//! A batch of calls that does not fit runs as far as it fits. Each call is reserved when its turn comes. The round
+//! leaves out a call that would cross a limit, and the turn ends after the calls that fit.
 
 mod admission;
 pub(super) mod input;

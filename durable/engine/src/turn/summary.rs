@@ -3,6 +3,25 @@
 //!
 //! No turn fails for a summary. Where the budget has no room for it and for the model call that follows, or where its
 //! model fails, the earlier turns leave the request without one, and readers are told.
+//!
+//! Turns of the thread that no longer fit leave for a summary (`turn/level/earlier.rs`): `Level::next` asks for it
+//! (`Step::Summarise`), and `turn/summary.rs` drives a level of one model call, whose opening and outcome the journal
+//! has like those of any level. Turns leave whole, oldest first, until the rest takes half of the room, so one summary
+//! serves many turns. The turn before this one stays as long as one of its rounds fits, because this one may continue
+//! it. A summary continues the one before it. Its question is a transcript: each message is a line of JSON between
+//! marks that it cannot close, so nothing in it reads as an instruction or as another message.
+//!
+//! No turn fails for a summary. It is made only where the budget has room for it and for the call after it. Otherwise,
+//! and where its model fails, the turns are left out without, and readers are told. Where a lost run had begun the
+//! model call that follows, the journal decides: a summary that it lacks is not made later.
+//!
+//! The object keeps the last eight summaries of a thread (`storage/summaries.rs`), each under the last turn that it
+//! covers. The turns before a turn are the same on each path that has it. So a summary holds on each path with its
+//! last turn, is told on no other path, and serves again when a person chooses its path again (`storage/path.rs`). A
+//! turn looks for one only if its history does not fit, and entry 0 freezes the one that it finds. A long thread is
+//! read from both ends (`platform/src/past.rs`): the newest turns, and the oldest that no summary covers. So a thread
+//! of any length costs the same memory, and its first turns are summarised first. No summary reaches across the gap
+//! between both ends: the turns behind it wait for the next turn, and readers are told that messages were left out.
 
 use super::closing::Scope;
 use super::level::{Leaving, Level, LevelEnd, Step};

@@ -1,6 +1,16 @@
 //! `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`: the files of a workspace.
-//! The policy names the workspace. These tools check at each call that a path stays inside it. A level never overwrites
-//! a file version that it has not read.
+//!
+//! The frozen policy of a turn says where its workspace is. `path.rs` checks at each call that no path leads out of
+//! it: it refuses each path that could be read in two ways.
+//!
+//! Each level records the file versions that it has seen. A write names the version that it replaces, and R2 refuses
+//! it if the file has changed. So the agent never overwrites a file version that it has not read. A call's outcome in
+//! the journal has the versions that the call saw. A write puts its operation id into the file's metadata, so a
+//! repeated write recognises its own effect. A content that is replaced or deleted stays as an earlier version
+//! (`history.rs`): it is copied before it goes, and the copy's key names the content, so a crash loses nothing and a
+//! repeated call makes no second copy. Versions are R2 objects of their own folder; the key has all that the list
+//! tells, so a version needs no row. Reading has the class `workspace_write` as writing has, but runs beside other
+//! calls.
 
 pub mod history;
 mod operations;

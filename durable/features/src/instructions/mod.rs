@@ -1,5 +1,15 @@
 //! Custom instructions: a user says once how answers should be, for all conversations or for those about a project. They
 //! are a part of the root's prompt. It has no tools: a model never changes them, so no text that it reads can.
+//!
+//! The object reads them while the quotas admit the turn, at most once a minute, and entry 0 freezes them in the
+//! system prompt, where the providers' caches keep them. A start that read others than the start before writes one row
+//! (`storage/instructions.rs`). A turn that begins while D1 is down takes them from there. A trigger deletes those of
+//! a project with its row, whichever version deletes it.
+//!
+//! The client of a request may give instructions for its turn (`ChatRequest::instructions`). The dialects read them
+//! from the places where other services have them (`dialects/src/instructions.rs`), and the composition puts them
+//! below our prompt (`features::instructions::client_section`). The tree has them apart (`client_instructions`),
+//! because older code cannot read another word in `instructions.of`.
 
 #[cfg(target_arch = "wasm32")]
 pub mod store;

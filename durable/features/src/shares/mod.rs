@@ -2,6 +2,14 @@
 //!
 //! The link has a token of 128 random bits, and D1 its digest alone. A snapshot is made of the thread's own messages
 //! (`snapshot.rs`), once: later messages, versions and titles change nothing in it.
+//!
+//! The thread's object makes the snapshot (`platform/src/adapters/shares.rs`) of its own messages, in one step without
+//! a wait, so it is one path. `snapshot.rs` copies what its lines name into types of their own (`SharedPart`); so a
+//! new member of a message is not shared until somebody adds it there. The row of D1 has the snapshot, as the very
+//! answer that readers get. A read asks the thread's object for its existence, because D1 may hear of a deletion late.
+//!
+//! The public page is a build of its own (`web/shared.html`, `vite.shared.config.ts`), which the Worker serves behind
+//! the check of the token. It reads the snapshot without a cookie, and draws texts by the same components as chats.
 
 mod snapshot;
 pub mod statements;

@@ -1,5 +1,9 @@
 //! Telemetry: each finished turn as spans of OpenTelemetry, for a collector that the operator names. It has no tools and
 //! stores nothing: the outbox of a thread brings the turn, at least once, and the same turn has the same ids each time.
+//!
+//! `durable/features/src/telemetry` makes spans of a finished turn from the news of its end (`spans.rs`, `otlp.rs`),
+//! and the adapter sends them beside the news for D1. So it needs no rows and no timer of its own, and a death loses
+//! nothing. The ids are digests of the turn's, so what arrives twice is one span.
 
 mod config;
 mod otlp;

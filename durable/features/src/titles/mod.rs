@@ -3,6 +3,13 @@
 //!
 //! The call is made beside all turns, so no reader waits for it. `wish.rs` has what the thread keeps meanwhile, `call.rs`
 //! the call with its bounds, `reply.rs` what counts as a title, `making.rs` the steps. The feature has no tools.
+//!
+//! The transaction of a turn's end writes the thread's wish for a title: a row with JSON (`wish.rs`), and a timer.
+//! `making.rs` is the way from the wish to the title, over the port `Naming`, and native tests kill it at each step.
+//! The call belongs to no turn: its budget is a `TurnBudget` of its own, its reservation one of `QUOTAS` without a
+//! place (`Quotas::call_rules`), and D1 and the quotas hear of it as of usage that outlived its turn (`News::Spent`).
+//!
+//! The title is written there too, and only if the thread still has the title of before and no person has named it.
 
 mod call;
 mod making;

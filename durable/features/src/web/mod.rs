@@ -1,4 +1,17 @@
 //! `fetch_page` and `web_search`. One guarded client sends all their requests.
+//!
+//! The guard judges an address after the WHATWG parser has read it, as `fetch` will read it, so all notations of a
+//! number are one. It resolves the names of hosts first, and judges each redirect like the first address. The client
+//! follows redirects itself; the platform never does.
+//!
+//! The reader (`features/reader.rs`) converts a page while it arrives and keeps one window of it. So each page costs
+//! the same memory. The client closes a body as soon as it needs no more of it. The converter (`mdream`) works in one
+//! pass: a converter that builds a tree takes time with the square of its depth, and a page chooses its depth. The
+//! platform decodes character sets (`TextDecoder`), because a library for them is 130 KB of gzipped wasm.
+//!
+//! A browser behind the port `Browser` reads pages that need their scripts (`render.rs`). The guard judges the page's
+//! address, and the request tells the browser which hosts the page may not ask. The platform answers for name
+//! resolution inside the browser.
 
 mod client;
 pub mod config;

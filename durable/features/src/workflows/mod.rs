@@ -1,5 +1,11 @@
 //! The workflows of users: definitions of procedures, in versions. The service brings three of its own. It has no tools:
 //! the engine carries out the steps, and the thread's object keeps the sessions.
+//!
+//! `durable/features/src/workflows` has the definitions, whose newest versions are rows of D1. A session is a row of
+//! its thread's object, with the definition with which it began; each ended step has a row of its own, so no row grows
+//! with the session (`storage/session_rows.rs`). `platform/src/sessions` has its rules: `way.rs` says whether a chat
+//! request works on the session, before everything else that decides its turn; `advance.rs` is the only way from one
+//! step to the next.
 
 mod builtin;
 mod port;

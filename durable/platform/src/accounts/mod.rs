@@ -1,6 +1,18 @@
 //! Quotas at work: the object that keeps a tenant's accounts, and the messages of a thread's object to it.
 //!
 //! A turn costs one question before it starts and one message after it has ended. Without limits it costs neither.
+//!
+//! A turn's budget (`engine/src/budget.rs`) bounds its own tree; quotas (`platform/src/quota/`) bound the cost of many
+//! turns. `quota/ledger.rs` is pure, over a shelf of rows. `platform/src/accounts` is the object that has the shelf,
+//! one per tenant: it judges a turn's user, tenant and address in one step and one request.
+//!
+//! A thread's object asks before it starts a turn, and tells its end with its outbox. It releases a turn that does not
+//! start before it admits another request of its thread. A parked turn gives its place up. Once it is answered it is
+//! queued (`platform/src/place.rs`) until the tenant's object gives it a place again. The answer's transaction writes
+//! the mark of a queued turn, so a restart does not run it without a place. Uploads, which are all that a client
+//! stores without a turn (`quota/uploads.rs`, `src/routes/uploads.rs`), reserve bytes and embeddings there too. The
+//! conversation that a client brings to a new thread is counted with the turn that imports it (`quota/imports.rs`).
+//! `src/router/storage_bounds.rs` has the bound of each route that writes.
 
 mod object;
 

@@ -1,5 +1,7 @@
 //! The keys of a turn's journal entries and events, which are used once. A run holds them in memory, so the tables need
 //! no index of them. Pure.
+//!
+//! A run holds the keys of its turn in memory (`storage/keys.rs`), and a resumed run reads them from the rows.
 
 use std::collections::BTreeSet;
 

@@ -3,6 +3,12 @@
 //! This module has the tables, the statements, and the mapping between rows and our types. It decides nothing: the
 //! modules above it decide who may write, when, and how work goes on. The modules that name the platform exist on
 //! wasm32 only.
+//!
+//! The journal belongs to the running turn and goes with its end, or once R2 has its record. Events of old turns go
+//! once D1 has the turn's messages (`EVENT_TURNS`). A reader with an older cursor gets one `session` per turn with its
+//! messages, and asks again at each page, because a turn may be trimmed under a slow reader. The platform takes 2 MB
+//! for a row or a parameter. So a long commit and a long text are split over rows (`storage/rows.rs`), and messages,
+//! trees, telemetry, chunks and arguments are cut (`storage/fit.rs`).
 
 pub mod agent_rows;
 pub mod digest_rows;

@@ -1,4 +1,11 @@
 //! The outbox: the news that D1 has not taken yet, in order.
+//!
+//! The object's SQLite is the authority for its thread. D1 is the index across threads. Of a thread it is the
+//! authority for the pin alone: pins are bounded across a user's threads, so the Worker writes them there. An outbox
+//! row at a turn's end, an idempotent upsert, tells it the whole turn. A turn that lasts until its first alarm, or
+//! parks, has a row for its start as well. While D1 refuses, chat goes on and the alarm retries. The row with the
+//! fewest refusals goes first, and a row with three refusals goes alone, so a bad row holds up no other. A deletion
+//! drops the outbox but for the spending. It is told twice, the second time after any older batch must have ended.
 
 use super::StoreError;
 use super::fit::CONTENT_BYTES;

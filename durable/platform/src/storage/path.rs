@@ -3,6 +3,18 @@
 //! A turn is named by the number of its first event, so turns are ordered by their beginnings. A turn follows the turn
 //! before it in this order, unless its row names another one: it stands apart then. So a thread without versions has no
 //! row for its tree, and a path is a few ranges of turns.
+//!
+//! A thread's turns are a tree, and its conversation is one path through it (`storage/path.rs`, pure). A turn follows
+//! the turn that began before it, unless its row names another (`parent_seq`). So a thread without versions writes no
+//! row for its tree. The path ends with the newest turn, unless a person chose another one since (`meta.path_seq`). A
+//! path is a few ranges of turns, and each statement that reads a conversation takes these ranges: history, lists,
+//! drafts, the first words for the title. A plan has a row for each turn that changed it, so another version of that
+//! turn finds the plan as it was before.
+//!
+//! D1 has a mark on messages and memories that are beside their path. News of a path (`path_changed`) name the
+//! messages that moved; the mark is read from the object when the news leave, and they leave twice, as those of a
+//! deletion do. So late news cannot bring an old path back. A turn of the same thread asks the object for its path and
+//! not D1, because D1 may not have heard of it yet.
 
 use std::collections::BTreeSet;
 

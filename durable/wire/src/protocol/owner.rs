@@ -1,4 +1,9 @@
 //! The owner of data, and the ids and folders that come of them.
+//!
+//! An object's name is a SHA-256 over the length-prefixed issuer, tenant, user and thread id. Another user's thread id
+//! names another, empty object, so no check can be forgotten. The object also keeps its owner in `meta` and compares
+//! it. A read of an object that was never written to creates nothing. In D1 each key begins with `tenant, user_id`,
+//! where `user_id` is `issuer:user` and an issuer has no colon.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

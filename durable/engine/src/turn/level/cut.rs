@@ -6,6 +6,12 @@
 //! give way to others, end both: from there on, requests have no reasoning of the messages before.
 //!
 //! Turns that former code began prune each request anew.
+//!
+//! After a cut, messages of before it go without such reasoning: `RawMessage::is_cut_off` says so, and each codec
+//! knows what its API takes then. What the service says within a turn (remarks of hooks, reminders) stands behind what
+//! was sent. A summary made in mid-turn and a new stage of a workflow replace messages or tools, and count as cuts. A
+//! run that takes the turn up makes the cuts of the journal, without an estimate of its own. A turn of before cuts
+//! (`TurnSpec::estimates`) prunes each request anew.
 
 use std::ops::Range;
 use std::rc::Rc;
