@@ -4,7 +4,7 @@ use dialects::ai_sdk::{MAX_CHAT_ID, Sent, Wants};
 use engine::toolbelt::client;
 use percent_encoding::percent_decode_str;
 use wire::pace::{BYTE_READ, Pace};
-use wire::protocol::{ApiError, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
+use wire::protocol::{ApiError, ChatCommand, Dialect, ErrorCode, Owner, ThreadCommand, ThreadEnvelope};
 
 use super::foreign::{self, Asked};
 use super::{chat, pauses};
@@ -49,18 +49,8 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
             };
             let visitor = chat::visitor(call, &owner);
             let (dialect, unanswered) = (Some(DIALECT), dialects::unanswered(&mut history));
-            let (unlisted, request_digest) = (false, None);
-            ThreadCommand::Chat {
-                turn_id,
-                request,
-                visitor,
-                dialect,
-                follows,
-                history,
-                unanswered,
-                unlisted,
-                request_digest,
-            }
+            let chat = ChatCommand::new(turn_id, *request, visitor);
+            ThreadCommand::Chat(Box::new(ChatCommand { dialect, follows, history, unanswered, ..chat }))
         }
     };
     Ok(Asked { envelope: ThreadEnvelope { owner, thread_id, command }, ignored })

@@ -3,7 +3,7 @@
 use engine::ports::Clock;
 use engine::toolbelt::client;
 use platform::clock::JsClock;
-use wire::protocol::{ApiError, ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
+use wire::protocol::{ApiError, ChatCommand, ChatRequest, Owner, ThreadCommand, ThreadEnvelope, Visitor};
 use worker::console_debug;
 
 use super::sessions;
@@ -26,19 +26,7 @@ pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fai
     };
     let thread_id = request.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
     let visitor = visitor(call, &owner);
-    let (request, history) = (Box::new(request), Vec::new());
-    let (dialect, follows, unanswered, unlisted, request_digest) = (None, None, None, false, None);
-    let command = ThreadCommand::Chat {
-        turn_id,
-        request,
-        visitor,
-        dialect,
-        follows,
-        history,
-        unanswered,
-        unlisted,
-        request_digest,
-    };
+    let command = ThreadCommand::Chat(Box::new(ChatCommand::new(turn_id, request, visitor)));
     sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 

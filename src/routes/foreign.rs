@@ -64,7 +64,7 @@ pub async fn turn(
 /// Asks the thread's object.
 pub async fn ask(call: &Call, Asked { envelope, ignored }: Asked) -> Result<Answer, Failure> {
     let response = match envelope.command {
-        ThreadCommand::Chat { .. } => sessions::begin_turn(call, envelope).await?,
+        ThreadCommand::Chat(_) => sessions::begin_turn(call, envelope).await?,
         _ => object::ask(&call.env, &envelope).await?,
     };
     Ok(match ignored.is_empty() {

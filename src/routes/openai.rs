@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 use wire::pace::Pace;
 use wire::protocol::{
-    AnswerForm, ApiError, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
+    AnswerForm, ApiError, ChatCommand, Dialect, OpenAi, OpenAiApi, Owner, ThreadCommand, ThreadEnvelope,
 };
 
 use super::foreign::{self, Asked};
@@ -85,19 +85,11 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
             if after.is_some() && follows.is_none() {
                 return Err(ApiError::field("previous_response_id", "it belongs to another thread").into());
             }
-            let (visitor, dialect) = (chat::visitor(call, &owner), Some(dialect));
-            let unanswered = dialects::unanswered(&mut history);
-            let command = ThreadCommand::Chat {
-                turn_id,
-                request,
-                visitor,
-                dialect,
-                follows,
-                history,
-                unanswered,
-                unlisted,
-                request_digest,
-            };
+            let (dialect, unanswered) = (Some(dialect), dialects::unanswered(&mut history));
+            let chat = ChatCommand::new(turn_id, *request, chat::visitor(call, &owner));
+            let chat =
+                ChatCommand { dialect, follows, history, unanswered, unlisted, request_digest, ..chat };
+            let command = ThreadCommand::Chat(Box::new(chat));
             (thread_id, command)
         }
     };

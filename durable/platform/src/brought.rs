@@ -7,9 +7,9 @@ use crate::storage::StoreError;
 use crate::storage::import_rows::ImportedRound;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{ERASED, Reason};
-use wire::protocol::{ApiError, ChatRequest, Dialect, OpenAi, OpenAiApi, Owner};
+use wire::protocol::{ApiError, ChatCommand, Dialect, OpenAi, OpenAiApi, Owner};
 
-use super::chat::Ask;
+use super::chat::TurnRequest;
 use super::deletion::DeletedBy;
 use super::start::{new_id, title};
 use super::thread::Thread;
@@ -22,9 +22,9 @@ const ASK_AGAIN_MS: u64 = 60_000;
 impl Thread {
     /// Makes the thread of a conversation that a client brings. Each question with its answer is a turn without events, so
     /// it is pruned, summarised and read like any. D1 does not hear of these turns: a search does not find them.
-    pub fn import(&self, ask: &Ask<'_>) -> Result<ThreadMeta, ApiError> {
+    pub fn import(&self, ask: &TurnRequest<'_>) -> Result<ThreadMeta, ApiError> {
         let (now, numbers) = (self.clock.now_ms(), self.numbers()?);
-        let first = ask.history.first().map(String::as_str).unwrap_or_default();
+        let first = ask.chat.history.first().map(String::as_str).unwrap_or_default();
         let thread = ThreadMeta {
             owner: ask.owner.clone(),
             thread_id: ask.thread_id.to_string(),
@@ -32,7 +32,7 @@ impl Thread {
             created_at: now,
             request_seq: None,
         };
-        let (rounds, _) = ask.history.as_chunks::<2>();
+        let (rounds, _) = ask.chat.history.as_chunks::<2>();
         let rounds = rounds.iter().map(|[question, answer]| ImportedRound {
             turn_id: new_id(now),
             ids: [new_id(now), new_id(now)],
@@ -43,7 +43,7 @@ impl Thread {
         self.store.transaction(|| {
             self.store.create(&thread, numbers.next())?;
             self.store.insert_rounds(&rounds, now)?;
-            self.keep_unlisted(ask.unlisted, now)?;
+            self.keep_unlisted(ask.chat.unlisted, now)?;
             self.store.arm(now)
         })?;
         Ok(thread)
@@ -51,19 +51,14 @@ impl Thread {
 
     /// Puts the words of the user that no answer follows before the message, where no turn before it has them: the thread
     /// is new, or the message follows the answer before these words (`follows`).
-    pub fn begin_with(
-        &self,
-        owner: &Owner,
-        request: &mut ChatRequest,
-        dialect: Option<&Dialect>,
-        (unanswered, follows): (String, bool),
-    ) -> Result<(), ApiError> {
-        if !follows && self.of(owner)?.is_some() {
+    pub fn begin_with(&self, owner: &Owner, chat: &mut ChatCommand) -> Result<(), ApiError> {
+        let Some(unanswered) = chat.unanswered.take() else { return Ok(()) };
+        if chat.follows.is_none() && self.of(owner)?.is_some() {
             return Ok(());
         }
-        request.content.put_before(unanswered);
-        request.content.check().map_err(|error| {
-            let member = match dialect {
+        chat.request.content.put_before(unanswered);
+        chat.request.content.check().map_err(|error| {
+            let member = match chat.dialect {
                 Some(Dialect::OpenAi(OpenAi { api: OpenAiApi::Responses, .. })) => "input",
                 _ => "messages",
             };

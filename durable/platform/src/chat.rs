@@ -15,7 +15,7 @@ use crate::storage::digest_rows::may_repeat;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
-use wire::protocol::{ApiError, ChatRequest, Dialect, ErrorCode, Owner, Visitor};
+use wire::protocol::{ApiError, ChatCommand, ErrorCode, Owner};
 
 use super::adapters::instructions::Read;
 use super::admission::{Admission, Looked, Manner, Step};
@@ -27,22 +27,12 @@ use super::revive::{OpenTurn, on_hold};
 use super::start::Before;
 use super::thread::Thread;
 
-/// A chat request: its user, its thread and its turn.
-pub struct Ask<'a> {
+/// A message with its user, its thread, and the manner in which it comes to its turn.
+pub struct TurnRequest<'a> {
     pub owner: &'a Owner,
-    pub visitor: Option<&'a Visitor>,
     pub thread_id: Uuid,
-    pub turn_id: Uuid,
-    pub request: &'a ChatRequest,
+    pub chat: &'a ChatCommand,
     pub manner: Manner,
-    /// The form of the stream, where it is not ours.
-    pub dialect: Option<Dialect>,
-    /// The conversation before the message, for a new thread: questions and answers in turn.
-    pub history: &'a [String],
-    /// Whether a new thread stands in no list and is deleted a day after its last message.
-    pub unlisted: bool,
-    /// The digest of a request with a key.
-    pub request_digest: Option<&'a str>,
 }
 
 /// The outcome of an admitted request.
@@ -54,17 +44,30 @@ pub enum Admitted {
 
 impl Thread {
     /// Starts a turn, or finds it, and streams it from its first event. A message that waits is answered with the queue.
-    pub async fn chat(self: &Rc<Self>, ask: Ask<'_>) -> Result<Response, ApiError> {
+    pub async fn chat(
+        self: &Rc<Self>,
+        owner: &Owner,
+        thread_id: Uuid,
+        mut chat: ChatCommand,
+    ) -> Result<Response, ApiError> {
+        self.check_repetition(chat.turn_id, chat.request_digest.as_deref())?;
+        let manner = Manner::of(&chat.request);
+        if let Some(follows) = chat.follows {
+            chat.request.replaces_message_id =
+                self.replaced(owner, chat.dialect.as_ref(), follows, &chat.history)?;
+        }
+        self.begin_with(owner, &mut chat)?;
+        let ask = TurnRequest { owner, thread_id, chat: &chat, manner };
         // The request takes its reader's slot before it reserves anything.
         let slot = self.admit_reader()?;
         let answer = self.started(&ask).await;
         let waited = self.superseding.get();
-        if waited.is_some_and(|(_, turn_id)| turn_id == ask.turn_id) {
+        if waited.is_some_and(|(_, turn_id)| turn_id == ask.chat.turn_id) {
             self.superseding.set(None);
         }
         let Admitted::Turn(turn) = answer? else { return accepted(&self.store.queue()?) };
         let after = turn.seq_first.saturating_sub(1);
-        let respond = async |reader| match ask.dialect.clone() {
+        let respond = async |reader| match ask.chat.dialect.clone() {
             None => stream_response(reader),
             Some(dialect) => self.spoken(dialect, reader, 0).await,
         };
@@ -73,7 +76,7 @@ impl Thread {
             return respond(self.reader(slot, Source::Stored { through }, after)).await;
         };
         let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
-        match ask.request.cancel_on_disconnect {
+        match ask.chat.request.cancel_on_disconnect {
             Some(true) => respond(reader.guarded_by(StopWhenDropped::of(self, live))).await,
             _ => respond(reader).await,
         }
@@ -81,8 +84,8 @@ impl Thread {
 
     /// Starts the turn of the request, or finds it. Carries out the steps of an [`Admission`]. Other requests run only
     /// while a step waits: until one does the thread stays as the last look found it.
-    pub async fn started(self: &Rc<Self>, ask: &Ask<'_>) -> Result<Admitted, ApiError> {
-        let mut admission = Admission::new(ask.manner, ask.request.request_seq);
+    pub async fn started(self: &Rc<Self>, ask: &TurnRequest<'_>) -> Result<Admitted, ApiError> {
+        let mut admission = Admission::new(ask.manner, ask.chat.request.request_seq);
         // The lock is held until this request has its turn, or has given its grant back.
         let mut _alone = None;
         let (mut seen, mut instructions) = (Seen::default(), Read::default());
@@ -119,7 +122,7 @@ impl Thread {
                     Ok(())
                 }
                 Step::Offer => {
-                    let offered = seen.until(self.offered(ask.request.kind(), ask.owner)).await;
+                    let offered = seen.until(self.offered(ask.chat.request.kind(), ask.owner)).await;
                     offered.map(|offered| admission.offered(offered))
                 }
                 Step::Start { grant, retrieved, offered } => {
@@ -143,24 +146,25 @@ impl Thread {
 
     /// The thread, with the facts for the machine, unless it is as it was at the last look. Takes up a turn whose run was
     /// lost.
-    fn look(self: &Rc<Self>, ask: &Ask<'_>, last: &mut Seen) -> Result<Looked, ApiError> {
+    fn look(self: &Rc<Self>, ask: &TurnRequest<'_>, last: &mut Seen) -> Result<Looked, ApiError> {
         if let Some(looked) = &last.looked {
             return Ok(looked.clone());
         }
         let thread = self.of(ask.owner)?;
         self.revive()?;
         let turn = match &thread {
-            Some(_) => self.store.turn(&ask.turn_id.to_string())?,
+            Some(_) => self.store.turn(&ask.chat.turn_id.to_string())?,
             None => None,
         };
         if turn.is_some() {
-            self.check_repetition(ask.turn_id, ask.request_digest)?;
+            self.check_repetition(ask.chat.turn_id, ask.chat.request_digest.as_deref())?;
         }
         let seen = thread.as_ref().and_then(|thread| thread.request_seq);
-        let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.turn_id);
+        let waiting = self.superseding.get().filter(|(_, turn_id)| *turn_id != ask.chat.turn_id);
         let highest_seq = seen.max(waiting.and_then(|(request_seq, _)| request_seq));
         let (is_queued, queue_goes_on) = self.look_at_queue(ask)?;
-        let is_removed = ask.manner == Manner::Queue && self.store.was_removed(&ask.turn_id.to_string())?;
+        let is_removed =
+            ask.manner == Manner::Queue && self.store.was_removed(&ask.chat.turn_id.to_string())?;
         let looked = Looked { turn, highest_seq, is_queued, is_removed, queue_goes_on };
         *last = Seen { thread, looked: Some(looked.clone()), ..Seen::default() };
         Ok(looked)
@@ -181,11 +185,11 @@ impl Thread {
     }
 
     /// Whether the message is in the queue, and whether the queue goes on. A request that names no queue asks nothing.
-    fn look_at_queue(&self, ask: &Ask<'_>) -> Result<(bool, bool), StoreError> {
+    fn look_at_queue(&self, ask: &TurnRequest<'_>) -> Result<(bool, bool), StoreError> {
         if !matches!(ask.manner, Manner::Queue | Manner::Next) || !self.store.has_queue()? {
             return Ok((false, false));
         }
-        let is_queued = self.store.queued_message(&ask.turn_id.to_string())?.is_some();
+        let is_queued = self.store.queued_message(&ask.chat.turn_id.to_string())?.is_some();
         Ok((is_queued, self.store.timer(Reason::Messages)?.is_some()))
     }
 
@@ -198,8 +202,12 @@ impl Thread {
     }
 
     /// Ends the open turn, and waits until its end is committed.
-    async fn supersede(self: &Rc<Self>, ask: &Ask<'_>, request_seq: Option<u64>) -> Result<(), ApiError> {
-        self.superseding.set(Some((request_seq, ask.turn_id)));
+    async fn supersede(
+        self: &Rc<Self>,
+        ask: &TurnRequest<'_>,
+        request_seq: Option<u64>,
+    ) -> Result<(), ApiError> {
+        self.superseding.set(Some((request_seq, ask.chat.turn_id)));
         match self.open()? {
             OpenTurn::Run(run) => self.stop(&run, TurnStop::Superseded).await,
             OpenTurn::OnHold(held) => self.abandon_for_another(&held),
@@ -209,13 +217,13 @@ impl Thread {
 
     /// Refuses a request that could never start a turn, because its model, the message that it names or the turn that it
     /// continues is missing, or because that message has too many versions.
-    fn check_request(&self, ask: &Ask<'_>, seen: &mut Seen) -> Result<(), ApiError> {
+    fn check_request(&self, ask: &TurnRequest<'_>, seen: &mut Seen) -> Result<(), ApiError> {
         if seen.is_checked {
             return Ok(());
         }
-        compose::terms(self, ask.request, false)?;
+        compose::terms(self, &ask.chat.request, false)?;
         self.check_continuation(ask, seen.thread.is_none())?;
-        self.standing(ask.request)?;
+        self.standing(&ask.chat.request)?;
         seen.is_checked = true;
         Ok(())
     }

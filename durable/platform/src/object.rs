@@ -21,8 +21,6 @@ use engine::journal::Answer;
 use wire::pace::Pace;
 use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, SentDump, ThreadCommand, ThreadEnvelope};
 
-use super::admission::Manner;
-use super::chat::Ask;
 use super::clock::pause;
 use super::deletion::DeletedBy;
 use super::respond::problem_response;
@@ -86,43 +84,7 @@ impl DurableObject for ThreadObject {
 async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Response, ApiError> {
     let ThreadEnvelope { owner, thread_id, command } = envelope;
     match command {
-        ThreadCommand::Chat {
-            turn_id,
-            mut request,
-            visitor,
-            dialect,
-            follows,
-            history,
-            unanswered,
-            unlisted,
-            request_digest,
-        } => {
-            thread.check_repetition(turn_id, request_digest.as_deref())?;
-            let visitor = visitor.as_ref();
-            let manner = Manner::of(&request);
-            let has_place = follows.is_some();
-            if let Some(follows) = follows {
-                request.replaces_message_id = thread.replaced(&owner, dialect.as_ref(), follows, &history)?;
-            }
-            if let Some(unanswered) = unanswered {
-                thread.begin_with(&owner, &mut request, dialect.as_ref(), (unanswered, has_place))?;
-            }
-            let request = &request;
-            let (owner, history, request_digest) = (&owner, history.as_slice(), request_digest.as_deref());
-            let ask = Ask {
-                owner,
-                visitor,
-                thread_id,
-                turn_id,
-                request,
-                manner,
-                dialect,
-                history,
-                unlisted,
-                request_digest,
-            };
-            thread.chat(ask).await
-        }
+        ThreadCommand::Chat(chat) => thread.chat(&owner, thread_id, *chat).await,
         ThreadCommand::Speak { dialect, answers, turn_id, read, stop, address } => {
             thread.speak(&owner, dialect, (answers, address), turn_id.zip(read), stop).await
         }

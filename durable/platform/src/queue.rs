@@ -27,12 +27,12 @@ use crate::storage::queue::{Queueable, QueuedRow};
 use crate::storage::rows::{Fresh, QUEUE_KEY};
 use crate::storage::turn::{Reason, TurnRow};
 use wire::protocol::{
-    ApiError, ChatRequest, ErrorCode, Event, MAX_QUEUED, MAX_REMOVED, MessageQueue, Owner, QueuedPreview,
-    Visitor,
+    ApiError, ChatCommand, ChatRequest, ErrorCode, Event, MAX_QUEUED, MAX_REMOVED, MessageQueue, Owner,
+    QueuedPreview, Visitor,
 };
 
 use super::admission::Manner;
-use super::chat::Ask;
+use super::chat::TurnRequest;
 use super::queueing::{AfterRefusal, MAX_PAYLOAD_BYTES, after_refusal, check_events};
 use super::respond::{internal, json_response, no_content};
 use super::thread::{Starting, Thread};
@@ -66,14 +66,14 @@ pub struct Told {
 
 impl Thread {
     /// Puts the message of a request at the end of the queue, which goes on.
-    pub fn put_in_queue(self: &Rc<Self>, ask: &Ask<'_>) -> Result<(), ApiError> {
+    pub fn put_in_queue(self: &Rc<Self>, ask: &TurnRequest<'_>) -> Result<(), ApiError> {
         // The number counts now: newer requests may come before the message has its turn.
-        let request = ChatRequest { request_seq: None, if_running: None, ..ask.request.clone() };
-        let id = ask.turn_id.to_string();
-        let message = Queued { request, visitor: ask.visitor.cloned() }.row(&id)?;
+        let request = ChatRequest { request_seq: None, if_running: None, ..ask.chat.request.clone() };
+        let id = ask.chat.turn_id.to_string();
+        let message = Queued { request, visitor: ask.chat.visitor.clone() }.row(&id)?;
         let now = self.clock.now_ms();
         self.change_queue(Beyond::Refused, || {
-            if let Some(request_seq) = ask.request.request_seq {
+            if let Some(request_seq) = ask.chat.request.request_seq {
                 self.store.saw_request(request_seq)?;
             }
             if !self.store.put_queued(&message, MAX_QUEUED, now)? {
@@ -248,21 +248,8 @@ impl Thread {
         let Next { owner, thread_id, turn_id, row } = next;
         let started = match read(&row) {
             Ok(Queued { request, visitor }) => {
-                let (visitor, request) = (visitor.as_ref(), &request);
-                let (manner, dialect, history, unlisted) = (Manner::Next, None, &[], false);
-                let (owner, request_digest) = (&owner, None);
-                let ask = Ask {
-                    owner,
-                    visitor,
-                    thread_id,
-                    turn_id,
-                    request,
-                    manner,
-                    dialect,
-                    history,
-                    unlisted,
-                    request_digest,
-                };
+                let (owner, chat) = (&owner, &ChatCommand::new(turn_id, request, visitor));
+                let ask = TurnRequest { owner, thread_id, chat, manner: Manner::Next };
                 self.started(&ask).await.map(drop)
             }
             Err(error) => Err(error),

@@ -9,48 +9,48 @@ use engine::profiles::Grant;
 use wire::protocol::{ApiError, Owner};
 
 use super::accounts::{self, LEASE_MARGIN_MS};
-use super::chat::Ask;
+use super::chat::TurnRequest;
 use super::compose;
 use super::respond::internal;
 use super::thread::{Run, Thread};
 
-fn turn_key(ask: &Ask<'_>) -> TurnKey {
+fn turn_key(ask: &TurnRequest<'_>) -> TurnKey {
     TurnKey {
         user_id: ask.owner.user_id(),
         thread_id: ask.thread_id.to_string(),
-        turn_id: ask.turn_id.to_string(),
+        turn_id: ask.chat.turn_id.to_string(),
     }
 }
 
 /// The conversation that the request's thread begins with, where its bytes are limited.
-fn import(quotas: &Quotas, ask: &Ask<'_>) -> Option<Import> {
-    if ask.history.is_empty() {
+fn import(quotas: &Quotas, ask: &TurnRequest<'_>) -> Option<Import> {
+    if ask.chat.history.is_empty() {
         return None;
     }
-    let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
-    let mut rules = quotas.upload_rules(&ask.owner.user_id(), ask.visitor.is_some(), address);
+    let address = ask.chat.visitor.as_ref().and_then(|visitor| visitor.address.as_deref());
+    let mut rules = quotas.upload_rules(&ask.owner.user_id(), ask.chat.visitor.is_some(), address);
     rules.retain(|rule| rule.quota.stored_bytes_per_day.is_some());
-    (!rules.is_empty()).then(|| Import { rules, bytes: Import::bytes_of(ask.history) })
+    (!rules.is_empty()).then(|| Import { rules, bytes: Import::bytes_of(&ask.chat.history) })
 }
 
 impl Thread {
     /// Asks the quotas to admit the turn, and returns the amounts that it may use. A deployment without limits asks no
     /// quotas. If the quotas do not answer, the turn is refused.
-    pub async fn admission(&self, ask: &Ask<'_>, new_thread: bool) -> Result<Grant, ApiError> {
+    pub async fn admission(&self, ask: &TurnRequest<'_>, new_thread: bool) -> Result<Grant, ApiError> {
         let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
         let import = if new_thread { import(&quotas, ask) } else { None };
         if !quotas.limits_turns() && import.is_none() {
             return Ok(Grant::default());
         }
-        let (limits, least) = compose::terms(self, ask.request, quotas.limits_money())?;
+        let (limits, least) = compose::terms(self, &ask.chat.request, quotas.limits_money())?;
         let most = limits.at_most();
-        let address = ask.visitor.and_then(|visitor| visitor.address.as_deref());
+        let address = ask.chat.visitor.as_ref().and_then(|visitor| visitor.address.as_deref());
         let turn = turn_key(ask);
         let question = QuotaAsk {
-            rules: quotas.rules(&turn.user_id, ask.visitor.is_some(), address),
+            rules: quotas.rules(&turn.user_id, ask.chat.visitor.is_some(), address),
             turn,
             // A thread that stands in no list cannot be deleted by its user, and goes by itself.
-            new_thread: quotas.threads_per_user.filter(|_| new_thread && !ask.unlisted),
+            new_thread: quotas.threads_per_user.filter(|_| new_thread && !ask.chat.unlisted),
             lease_ms: limits.wall_clock_ms + LEASE_MARGIN_MS,
             most: Grant { tokens: most.turn_tokens, microusd: most.turn_cost_microusd },
             least,
@@ -68,7 +68,7 @@ impl Thread {
 
     /// Gives back the grant of a turn that does not start. Should that fail, its place comes free when its lease ends,
     /// and its amounts come free at the end of the day.
-    pub async fn release(&self, ask: &Ask<'_>) {
+    pub async fn release(&self, ask: &TurnRequest<'_>) {
         let asks_none = |quotas: Quotas| !quotas.limits_turns() && import(&quotas, ask).is_none();
         if accounts::quotas(&self.env).is_ok_and(asks_none) {
             return;

@@ -20,7 +20,7 @@ use wire::protocol::{ApiError, Dialect, Role, Seq, StoredMessage, WorkflowDetail
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
 use super::agents::KeptAgents;
-use super::chat::Ask;
+use super::chat::TurnRequest;
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog, Written};
@@ -63,7 +63,7 @@ impl Thread {
     /// Starts the turn of an admitted request. `thread`: the thread as it is now; none where the turn makes it.
     pub fn start(
         self: &Rc<Self>,
-        ask: &Ask<'_>,
+        ask: &TurnRequest<'_>,
         thread: Option<ThreadMeta>,
         before: Before<'_>,
     ) -> Result<TurnRow, ApiError> {
@@ -71,9 +71,9 @@ impl Thread {
         let reserved = numbers.reserved();
         // A conversation that a client brings comes with its first turn, or not at all: nothing would find it later.
         let started = self.store.transaction(|| {
-            let is_unlisted = ask.unlisted && thread.is_none();
+            let is_unlisted = ask.chat.unlisted && thread.is_none();
             let thread = match thread {
-                None if !ask.history.is_empty() => Some(self.import(ask)?),
+                None if !ask.chat.history.is_empty() => Some(self.import(ask)?),
                 thread => thread,
             };
             let workflow = before.retrieved.workflow.as_deref();
@@ -104,13 +104,13 @@ impl Thread {
     /// The rows of a turn whose first event has the number `seq_first`.
     fn opening(
         &self,
-        ask: &Ask<'_>,
+        ask: &TurnRequest<'_>,
         thread: Option<ThreadMeta>,
         (seq_first, workflow): (Seq, Option<&WorkflowDetail>),
     ) -> Result<Opening, ApiError> {
         let now = self.clock.now_ms();
         let is_new = thread.is_none();
-        let content = ask.request.content.text().into_owned();
+        let content = ask.chat.request.content.text().into_owned();
         let mut thread = thread.unwrap_or_else(|| ThreadMeta {
             owner: ask.owner.clone(),
             thread_id: ask.thread_id.to_string(),
@@ -119,7 +119,7 @@ impl Thread {
             request_seq: None,
         });
         self.check_continuation(ask, is_new)?;
-        let standing = self.standing(ask.request)?;
+        let standing = self.standing(&ask.chat.request)?;
         let working = self.working(ask, workflow, now)?;
         let history_until = match is_new {
             true => 0,
@@ -132,7 +132,7 @@ impl Thread {
         }
         let user_message = StoredMessage {
             id: new_id(now),
-            turn_id: ask.turn_id.to_string(),
+            turn_id: ask.chat.turn_id.to_string(),
             role: Role::User,
             content,
             created_at: now,
@@ -143,7 +143,7 @@ impl Thread {
             parts: Vec::new(),
         };
         let turn = TurnRow {
-            turn_id: ask.turn_id.to_string(),
+            turn_id: ask.chat.turn_id.to_string(),
             status: TurnStatus::Running,
             generation: 1,
             resumptions: 0,
@@ -158,11 +158,11 @@ impl Thread {
 
     fn frame<'a>(
         &self,
-        ask: &Ask<'a>,
+        ask: &TurnRequest<'a>,
         opening: &'a Opening,
         before: &Before<'a>,
     ) -> Result<compose::Frame<'a>, ApiError> {
-        let request = ask.request;
+        let request = &ask.chat.request;
         let rules = if opening.is_new { Rules::default() } else { self.store.rules()? };
         let agents = self.agent_setting(request, &opening.standing.path, opening.is_new)?;
         let answers = agents.as_ref().is_none_or(|agents| agents.root.is_none());
@@ -189,8 +189,8 @@ impl Thread {
             browser: request.browser_context.as_ref(),
             draft: if opening.is_new { None } else { self.store.draft(&opening.standing.path)? },
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
-            is_foreign: ask.dialect.is_some(),
-            takes_forms: ask.dialect.as_ref().is_none_or(Dialect::takes_forms),
+            is_foreign: ask.chat.dialect.is_some(),
+            takes_forms: ask.chat.dialect.as_ref().is_none_or(Dialect::takes_forms),
             approved: rules.approved,
             hooks: rules.hooks,
             life,
@@ -206,14 +206,19 @@ impl Thread {
     /// Writes the rows of a turn that starts, and its alarm, and takes its message out of the queue. D1 hears of the turn at
     /// its end, or at the first alarm. Belongs into the transaction in which the engine writes its first entry. Returns
     /// whether the message was queued.
-    fn write_start(&self, ask: &Ask<'_>, opening: &Opening, before: &Before<'_>) -> Result<bool, StoreError> {
+    fn write_start(
+        &self,
+        ask: &TurnRequest<'_>,
+        opening: &Opening,
+        before: &Before<'_>,
+    ) -> Result<bool, StoreError> {
         let Opening { thread, turn, user_message, standing, now, .. } = opening;
         let now = *now;
         let outgoing = |news| Outgoing::new(ask.owner, thread.thread_id.as_str(), news);
         if opening.is_new {
             self.store.create(thread, turn.seq_first)?;
         }
-        if let Some(request_seq) = ask.request.request_seq {
+        if let Some(request_seq) = ask.chat.request.request_seq {
             self.store.saw_request(request_seq)?;
         }
         if let Some(left) = &standing.left {
@@ -224,7 +229,7 @@ impl Thread {
             self.store.end_path(None)?;
         }
         self.store.insert_turn(turn, standing.apart, now)?;
-        if let Some(digest) = ask.request_digest {
+        if let Some(digest) = ask.chat.request_digest.as_deref() {
             self.store.keep_request_digest(&turn.turn_id, digest)?;
         }
         self.store.insert_message(turn.seq_first, user_message, None)?;
@@ -250,8 +255,8 @@ impl Thread {
 
     /// Refuses to continue any turn but the one with which the path ends, and only if a limit ended it. The history of the
     /// new turn then ends with that turn.
-    pub fn check_continuation(&self, ask: &Ask<'_>, is_new: bool) -> Result<(), ApiError> {
-        let Some(id) = ask.request.continued.map(|id| id.to_string()) else { return Ok(()) };
+    pub fn check_continuation(&self, ask: &TurnRequest<'_>, is_new: bool) -> Result<(), ApiError> {
+        let Some(id) = ask.chat.request.continued.map(|id| id.to_string()) else { return Ok(()) };
         let refused = |detail: &str| Err(ApiError::field("continue", detail));
         if is_new || self.store.turn(&id)?.is_none() {
             return refused("there is no turn with this id in this thread");

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, to_vec};
 use uuid::Uuid;
 use wire::pace::Pace;
 use wire::protocol::{
-    AnswerForm, ApiError, ChatRequest, Dialect, McpGives, McpReply, Owner, ThreadCommand, ThreadEnvelope,
+    AnswerForm, ApiError, ChatCommand, ChatRequest, Dialect, McpGives, McpReply, Owner, ThreadCommand,
+    ThreadEnvelope,
 };
 use worker::Date;
 
@@ -108,19 +109,9 @@ async fn begins(
     let thread_id = chat.thread_id.unwrap_or_else(|| owner.derived_thread(turn_id));
     let states = call.settings.turn_states.as_ref().filter(|_| request.abilities().forms);
     reply.state = states.map(|states| states.make(owner, thread_id, turn_id, message, call.now));
-    let (visitor, dialect, request) = (chat::visitor(call, owner), Some(of(reply)), Box::new(chat));
-    let (follows, history, unanswered, unlisted) = (None, Vec::new(), None, false);
-    let command = ThreadCommand::Chat {
-        turn_id,
-        request,
-        visitor,
-        dialect,
-        follows,
-        history,
-        unanswered,
-        unlisted,
-        request_digest,
-    };
+    let command = ChatCommand::new(turn_id, chat, chat::visitor(call, owner));
+    let command = ChatCommand { dialect: Some(of(reply)), request_digest, ..command };
+    let command = ThreadCommand::Chat(Box::new(command));
     Ok(Asked::Of(thread_id, command))
 }
 

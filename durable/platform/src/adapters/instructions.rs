@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use worker::Env;
 
 use super::Retrieved;
-use crate::chat::Ask;
+use crate::chat::TurnRequest;
 use crate::storage::StoreError;
 use crate::thread::Thread;
 use bindings::d1::BINDING;
@@ -54,11 +54,11 @@ impl Read {
 
 impl Thread {
     /// The instructions with which the turn of a request begins.
-    pub async fn instructions(&self, ask: &Ask<'_>) -> Read {
+    pub async fn instructions(&self, ask: &TurnRequest<'_>) -> Read {
         if !is_bound(&self.env, BINDING) {
             return Read::default();
         }
-        let entity = ask.request.chat_context.as_ref().and_then(|context| context.entity_id.as_deref());
+        let entity = ask.chat.request.chat_context.as_ref().and_then(|context| context.entity_id.as_deref());
         let (project, now) = (entity.unwrap_or_default(), self.clock.now_ms());
         let known = self.known_instructions.0.borrow().clone();
         let is_fresh = |read: &Read| read.project == project && now < read.at.saturating_add(FRESH_MS);

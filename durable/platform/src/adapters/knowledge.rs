@@ -19,7 +19,7 @@ use features::knowledge::{Collections, Knowledge, KnowledgeError, Memories};
 use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
 
 use super::Retrieved;
-use crate::chat::Ask;
+use crate::chat::TurnRequest;
 use crate::storage::StoreError;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::thread::Thread;
@@ -58,8 +58,8 @@ pub struct Asked {
 impl Thread {
     /// Looks up the collections that the request names. A missing collection refuses the request before it costs
     /// anything; the search itself comes after the turn was admitted.
-    pub async fn collections(&self, ask: &Ask<'_>) -> Result<Asked, ApiError> {
-        let given = ask.request.collections.as_deref().unwrap_or_default();
+    pub async fn collections(&self, ask: &TurnRequest<'_>) -> Result<Asked, ApiError> {
+        let given = ask.chat.request.collections.as_deref().unwrap_or_default();
         // An id must be a UUID, so that its length is bounded even where no index says whether the collection exists.
         if let Some(at) = given.iter().position(|id| Uuid::try_parse(id).is_err()) {
             return Err(no_collection(at));
@@ -89,15 +89,15 @@ impl Thread {
     }
 
     /// Searches the memories and collections that the request asks for.
-    pub async fn retrieve(&self, ask: &Ask<'_>, asked: &Asked) -> Retrieved {
-        let memory = is_bound(&self.env, BINDING) && ask.request.memory_enabled == Some(true);
+    pub async fn retrieve(&self, ask: &TurnRequest<'_>, asked: &Asked) -> Retrieved {
+        let memory = is_bound(&self.env, BINDING) && ask.chat.request.memory_enabled == Some(true);
         let collections = asked.ids.clone();
         let (message, failure) = match &asked.named {
             // The turn does not wait twice for an index that is down.
             Err(error) => (None, Some(error.clone())),
             Ok(_) if !memory && collections.is_empty() => (None, None),
             Ok(named) => {
-                let question = ask.request.content.text();
+                let question = ask.chat.request.content.text();
                 let looking = try_join(
                     self.remembered(ask, memory, &question),
                     self.searched(ask.owner, &collections, &question),
@@ -113,14 +113,15 @@ impl Thread {
 
     async fn remembered(
         &self,
-        ask: &Ask<'_>,
+        ask: &TurnRequest<'_>,
         memory: bool,
         question: &str,
     ) -> Result<Vec<Memory>, KnowledgeError> {
         if !memory {
             return Ok(Vec::new());
         }
-        let path = self.standing(ask.request).map_err(|error| KnowledgeError(error.to_string()))?.path.json();
+        let path =
+            self.standing(&ask.chat.request).map_err(|error| KnowledgeError(error.to_string()))?.path.json();
         let spots = Box::new(move || Ok(Spot { turn: 0, path: path.clone() }));
         let thread_id = ask.thread_id.to_string();
         let memories = D1Memories::in_thread(&self.env, ask.owner, &thread_id, spots);

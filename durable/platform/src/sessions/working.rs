@@ -11,7 +11,7 @@ use super::shown;
 use super::tokens::{Nonce, Tokens};
 use super::way::{Way, way};
 use crate::adapters::workflows;
-use crate::chat::Ask;
+use crate::chat::TurnRequest;
 use crate::compose::misconfigured;
 use crate::respond::{internal, json_response};
 use crate::start::new_id;
@@ -56,13 +56,13 @@ impl Thread {
 
     /// Loads the workflow that a request names, before it is charged: a missing one refuses the request, unless its
     /// session has begun.
-    pub async fn workflow(&self, ask: &Ask<'_>) -> Result<Option<Rc<WorkflowDetail>>, ApiError> {
-        if !ask.request.targets_workflow() {
+    pub async fn workflow(&self, ask: &TurnRequest<'_>) -> Result<Option<Rc<WorkflowDetail>>, ApiError> {
+        if !ask.chat.request.targets_workflow() {
             return Ok(None);
         }
-        let id = ask.request.workflow_id.as_deref().unwrap_or_default();
+        let id = ask.chat.request.workflow_id.as_deref().unwrap_or_default();
         let found = workflows::find(&self.env, ask.owner, id).await?;
-        match (found, self.way_of(ask.request)?) {
+        match (found, self.way_of(&ask.chat.request)?) {
             (None, Way::Start) => Err(no_workflow()),
             (found, _) => Ok(found.map(Rc::new)),
         }
@@ -71,12 +71,12 @@ impl Thread {
     /// The session on which the turn of a request works; none where it works on none.
     pub fn working(
         &self,
-        ask: &Ask<'_>,
+        ask: &TurnRequest<'_>,
         workflow: Option<&WorkflowDetail>,
         now: u64,
     ) -> Result<Option<Working>, ApiError> {
         let open = self.store.open_session()?;
-        match (way(ask.request, open.as_ref())?, open) {
+        match (way(&ask.chat.request, open.as_ref())?, open) {
             (Way::Plain, _) => Ok(None),
             (Way::GoOn, Some(row)) => {
                 let steps = self.store.ended_steps(row.id)?;
@@ -85,7 +85,7 @@ impl Thread {
                 Ok(Some(Working { row, notes, repeated_call, is_new: false }))
             }
             (Way::GoOn, None) | (Way::Start, _) => {
-                let said = ask.request.content.text();
+                let said = ask.chat.request.content.text();
                 let id = Uuid::try_parse(&new_id(now)).map_err(|error| internal(&error))?;
                 let workflow = workflow.ok_or_else(no_workflow)?;
                 let row = self.new_session((id, SessionMode::Service), workflow, Some(&said), now)?;

@@ -73,39 +73,60 @@ fn unread(sent: &Value, read: &Value) -> Option<String> {
     }
 }
 
+/// A message for a thread, as a door of the service has read it. It keeps this shape on its way to the engine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatCommand {
+    pub turn_id: Uuid,
+    pub request: ChatRequest,
+    /// The address of an anonymous visitor; none for all others.
+    pub visitor: Option<Visitor>,
+    /// The form of the stream, where it is not ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// The turn that a version follows, by one of its messages; the nil id is the beginning of the conversation. A
+    /// client of a dialect knows the answer before its question, and not the question that it replaces. An id that no
+    /// message has stands for the imported turn with which `history` ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Uuid>,
+    /// The conversation before the message, as the client brings it: questions and answers in turn. A new thread imports
+    /// it; any other one has its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<String>,
+    /// The words of the user after the conversation and before the message. A new thread, and a
+    /// message that follows a turn, take both as one message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<String>,
+    /// Whether a new thread stands in no list, and is deleted a day after its last message.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlisted: bool,
+    /// The digest of a request with an `Idempotency-Key`. Another request that finds its turn is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_digest: Option<String>,
+}
+
+impl ChatCommand {
+    /// A message by itself, in our own form.
+    pub fn new(turn_id: Uuid, request: ChatRequest, visitor: Option<Visitor>) -> Self {
+        ChatCommand {
+            turn_id,
+            request,
+            visitor,
+            dialect: None,
+            follows: None,
+            history: Vec::new(),
+            unanswered: None,
+            unlisted: false,
+            request_digest: None,
+        }
+    }
+}
+
 /// A command. The Worker passes the object's response on to the client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum ThreadCommand {
     /// Start a turn (or find it) and stream it.
-    Chat {
-        turn_id: Uuid,
-        request: Box<ChatRequest>,
-        /// The address of an anonymous visitor; none for all others.
-        visitor: Option<Visitor>,
-        /// The form of the stream, where it is not ours.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        dialect: Option<Dialect>,
-        /// The turn that a version follows, by one of its messages; the nil id is the beginning of the conversation. A
-        /// client of a dialect knows the answer before its question, and not the question that it replaces. An id that no
-        /// message has stands for the imported turn with which `history` ends.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        follows: Option<Uuid>,
-        /// The conversation before the message, as the client brings it: questions and answers in turn. A new thread imports
-        /// it; any other one has its own.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        history: Vec<String>,
-        /// The words of the user after the conversation and before the message. A new thread, and a
-        /// message that follows a turn, take both as one message.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        unanswered: Option<String>,
-        /// Whether a new thread stands in no list, and is deleted a day after its last message.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        unlisted: bool,
-        /// The digest of a request with an `Idempotency-Key`. Another request that finds its turn is refused.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        request_digest: Option<String>,
-    },
+    Chat(Box<ChatCommand>),
     /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
     /// has read it. Without answers: the turn that is named, or the open one, from its start.
     Speak {
@@ -273,7 +294,7 @@ pub enum ThreadCommand {
 }
 
 crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat { turn_id, request, visitor, dialect, follows, #[serde(default)] history, unanswered, #[serde(default)] unlisted, request_digest },
+    "chat" => Chat(_),
     "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop, #[serde(default)] address },
     "detail" => Detail,
     "messages" => Messages { limit, cursor, #[serde(default)] all },

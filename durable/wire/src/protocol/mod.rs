@@ -38,7 +38,7 @@ pub use agent::{
 };
 pub use audit::{AuditAction, AuditEntry, AuditPage};
 pub use change::{Change, ThreadChange};
-pub use command::{ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};
+pub use command::{ChatCommand, ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, MAX_PARTS, Medium,
 };

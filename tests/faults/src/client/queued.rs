@@ -1,6 +1,7 @@
 //! Messages that wait for a turn to end. A message that the service has taken is in its queue or in the thread, once,
 //! whatever dies; and the messages become turns in their order.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use espalier_test_support::{Value, json};
@@ -17,9 +18,13 @@ const LOOK: Duration = Duration::from_millis(40);
 impl Clients {
     /// Plays a turn, and messages that are sent while it runs. Returns the turns of the messages.
     pub async fn queue(&self, user: &User, first: &Order, waiting: &[Order]) -> Vec<Option<View>> {
+        let is_over = AtomicBool::new(false);
         let behind = async {
-            // A message that comes before the thread exists would not wait.
+            // A message that comes before the thread exists would not wait. A first turn that was lost makes no thread.
             while self.get(user, &format!("/api/threads/{}", first.thread_id)).await.is_none() {
+                if is_over.load(Ordering::Relaxed) {
+                    return Vec::new();
+                }
                 sleep(LOOK).await;
             }
             let mut queued = Vec::new();
@@ -46,7 +51,11 @@ impl Clients {
             self.are_in_order(user, &queued).await;
             views
         };
-        tokio::join!(self.one_turn(user, first), behind).1
+        let before = async {
+            self.one_turn(user, first).await;
+            is_over.store(true, Ordering::Relaxed);
+        };
+        tokio::join!(before, behind).1
     }
 
     /// Sends a message until the service has taken it. Returns whether it waits in the queue.

@@ -11,40 +11,21 @@ fn envelope(command: ThreadCommand) -> ThreadEnvelope {
     ThreadEnvelope { owner, thread_id: Uuid::nil(), command }
 }
 
-fn chat(request: &Value) -> ThreadCommand {
+fn message(request: &Value) -> ChatCommand {
     let request = ChatRequest::parse(request.to_string().as_bytes()).unwrap();
-    ThreadCommand::Chat {
-        turn_id: Uuid::nil(),
-        // A member without a meaning stays in the Worker.
-        request: Box::new(ChatRequest { agent_mode: None, tools: None, ..request }),
-        visitor: Some(Visitor { address: Some("10.0.0.1".to_owned()) }),
-        dialect: None,
-        follows: None,
-        history: Vec::new(),
-        unanswered: None,
-        unlisted: false,
-        request_digest: None,
-    }
+    // A member without a meaning stays in the Worker.
+    let request = ChatRequest { agent_mode: None, tools: None, ..request };
+    ChatCommand::new(Uuid::nil(), request, Some(Visitor { address: Some("10.0.0.1".to_owned()) }))
+}
+
+fn chat(request: &Value) -> ThreadCommand {
+    ThreadCommand::Chat(Box::new(message(request)))
 }
 
 /// The same request in a dialect.
 fn spoken(follows: Option<Uuid>) -> ThreadCommand {
-    let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
-        unreachable!()
-    };
-    let (dialect, history, unanswered, unlisted) = (Some(Dialect::AiSdk), Vec::new(), None, false);
-    let request_digest = None;
-    ThreadCommand::Chat {
-        turn_id,
-        request,
-        visitor,
-        dialect,
-        follows,
-        history,
-        unanswered,
-        unlisted,
-        request_digest,
-    }
+    let chat = message(&json!({ "content": "Hello" }));
+    ThreadCommand::Chat(Box::new(ChatCommand { dialect: Some(Dialect::AiSdk), follows, ..chat }))
 }
 
 fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u64>) -> ThreadCommand {
@@ -55,22 +36,16 @@ fn speak(decisions: &[Option<Decision>], turn_id: Option<String>, read: Option<u
 
 /// A client of OpenAI's brings its conversation.
 fn brought() -> ThreadCommand {
-    let ThreadCommand::Chat { turn_id, request, visitor, .. } = chat(&json!({ "content": "Hello" })) else {
-        unreachable!()
-    };
     let (api, form) = (OpenAiApi::ChatCompletions, AnswerForm::Whole);
     let how = OpenAi { api, form, usage: true, background: false, segment: 0, after: None };
-    ThreadCommand::Chat {
-        turn_id,
-        request,
-        visitor,
+    ThreadCommand::Chat(Box::new(ChatCommand {
         dialect: Some(Dialect::OpenAi(how)),
-        follows: None,
         history: vec!["Before".to_owned(), "Yes.".to_owned()],
         unanswered: Some("And".to_owned()),
         unlisted: true,
         request_digest: Some("0f".to_owned()),
-    }
+        ..message(&json!({ "content": "Hello" }))
+    }))
 }
 
 /// It stops a response.
