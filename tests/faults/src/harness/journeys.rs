@@ -87,7 +87,10 @@ impl Harness {
                 if act == Act::Fail && !fails {
                     continue;
                 }
-                for nth in (1..=times - before).step_by(stride as usize) {
+                // Every stride includes the last one.
+                let last = times - before;
+                let nths = (1..last).step_by(stride as usize).chain((last > 0).then_some(last));
+                for nth in nths {
                     self.set_trap(Some(Trap { moment, nth, act }));
                     let (outcome, _) = self.travel(journey, None).await?;
                     self.wait_for_trap().await?;

@@ -4,7 +4,7 @@
 use espalier_test_support::{Step, Value, json, text};
 
 use super::documents::{collection, document};
-use super::stored::rows_of;
+use super::stored::{now_ms, rows_of};
 use super::{Journey, Trip, Work};
 
 pub struct Erasure;
@@ -75,11 +75,15 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     for mark in 2..7 {
         trip.in_r2(0, &trip.other_id(mark)).await?;
     }
+    let rows = trip.counts(&TABLES, "user_id = ?1", &user)?;
+    let vectors = trip.world().index.of_document(&document);
+    let kept = [rows_of(&objects[0], &KEPT)?, rows_of(&objects[1], &KEPT)?];
+    let is_left = rows.as_object().into_iter().flatten().any(|(_, count)| *count != 0);
+    if is_left || vectors > 0 || kept.concat().iter().any(|count| *count > 0) {
+        return Err(format!("an erasure left {rows} in D1, {vectors} vectors, and {kept:?} in objects"));
+    }
     Ok(json!({
         "ended": ended, "progress": progress, "audited": trip.rows(1, audited, &[&user]).await?,
-        "rows": trip.counts(&TABLES, "user_id = ?1", &user)?,
-        "vectors": trip.world().index.of_document(&document),
-        "threads": [rows_of(&objects[0], &KEPT)?, rows_of(&objects[1], &KEPT)?],
         "signed in": trip.ask("GET", "/api/threads", &[], &json!(null)).await?.status,
     }))
 }
@@ -100,8 +104,4 @@ async fn plant(trip: &Trip) -> Result<String, String> {
     trip.ask("POST", &format!("/api/threads/{shared}/shares"), &[], &json!({})).await?;
     let cars = collection(trip, "Cars").await?;
     document(trip, &cars, "one").await
-}
-
-fn now_ms() -> u64 {
-    std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64)
 }
