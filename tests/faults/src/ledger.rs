@@ -266,10 +266,10 @@ impl Ledger {
         state.turns.entry(turn).or_default().journal(marker, step, "a client had seen its end");
     }
 
-    /// Notes that an agent has heard the end of this model call.
+    /// Notes that a request shows the end of this model call: an agent's, or one after a verdict.
     pub fn model_heard(&self, marker: &str, step: usize) {
         if let Some(number) = script::turn_of(marker) {
-            self.lock().turns.entry(number).or_default().journal(marker, step, "an agent had heard it");
+            self.lock().turns.entry(number).or_default().journal(marker, step, "a request had shown it");
         }
     }
 

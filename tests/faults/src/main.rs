@@ -2,10 +2,10 @@
 //! twice. docs/durability.md has the promises that this program tests.
 //!
 //! ```text
-//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]
+//! faults [--seed N] [--build DIR] [--small [--wrangler] | --hunt SECONDS | [--hunt 0] --journey NAME [--stride N]]
 //! ```
 //!
-//! `--journey` plays one journey alone (`journeys`). Without `--small`, `--hunt` or `--journey`: the fixed turns and the
+//! `--journey` plays one journey alone (`journeys`), with `--hunt` up to the first violation. Without `--small`, `--hunt` or `--journey`: the fixed turns and the
 //! journeys at each of their boundaries, then a storm until it has had 400 kills, 100 `ctx.abort()`s, 500 client cuts and
 //! 2,000 upstream faults, then 20 kills of the whole of `wrangler dev`. Exits with 1 when a check fails. Everything that a
 //! failed run leaves lies in `target/faults-run`.
@@ -24,6 +24,8 @@ struct Arguments {
     build: PathBuf,
     work: PathBuf,
     size: Size,
+    /// The journey that is played alone.
+    journey: Option<&'static str>,
     /// Every how many of a journey's boundaries are tried.
     stride: u32,
     /// Whether the small run uses the whole of `wrangler dev`.
@@ -39,8 +41,6 @@ enum Size {
     /// A storm of so many seconds and every third boundary of the fixed turn, up to the first violation: it must find a
     /// planted bug.
     Hunt(u64),
-    /// One journey at all its boundaries.
-    Journey(&'static str),
 }
 
 #[tokio::main]
@@ -49,7 +49,7 @@ async fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!(
-                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS | --journey NAME [--stride N]]"
+                "faults: {error}\nusage: faults [--seed N] [--build DIR] [--work DIR] [--small [--wrangler] | --hunt SECONDS | [--hunt 0] --journey NAME [--stride N]]"
             );
             return ExitCode::from(2);
         }
@@ -70,6 +70,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         build: PathBuf::from("target/dev-worker"),
         work: PathBuf::from("target/faults-run"),
         size: Size::Full,
+        journey: None,
         stride: 1,
         wrangler: false,
     };
@@ -87,7 +88,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
             "--journey" => {
                 let name = value()?;
                 let journey = journeys::named(&name).ok_or_else(|| format!("no journey {name}"))?;
-                arguments.size = Size::Journey(journey.name());
+                arguments.journey = Some(journey.name());
             }
             other => return Err(format!("unknown argument {other}")),
         }
@@ -121,22 +122,23 @@ async fn run(arguments: &Arguments) -> Result<bool, String> {
         ..setup.clone()
     };
     let patient = Quota { kills: 20, most: Duration::from_secs(480), ..Quota::default() };
-    let holds = match arguments.size {
-        Size::Small if arguments.wrangler => {
+    let holds = match (arguments.size, arguments.journey) {
+        (Size::Small, _) if arguments.wrangler => {
             storm("the whole of wrangler dev", &slow, false, patient).await?
         }
-        Size::Small => {
+        (Size::Small, _) => {
             let quota = Quota { kills: 20, most: Duration::from_secs(60), ..Quota::default() };
             let setup = Setup { slots: 6, pause: (300, 1300), ..setup };
             storm("20 kills", &setup, false, quota).await?
         }
-        Size::Hunt(seconds) => {
+        (Size::Hunt(seconds), _) => {
             let quota = Quota { kills: u32::MAX, most: Duration::from_secs(seconds), ..Quota::default() };
             let lost_after = Duration::from_secs(40);
-            hunt(&Setup { pause: (300, 1800), lost_after, ..setup }, quota).await?
+            let setup = Setup { pause: (300, 1800), lost_after, ..setup };
+            hunt(&setup, quota, arguments.journey.map(|name| (name, arguments.stride))).await?
         }
-        Size::Journey(name) => journey(name, arguments.stride, &setup).await?,
-        Size::Full => {
+        (Size::Full, Some(name)) => journey(name, arguments.stride, &setup).await?,
+        (Size::Full, None) => {
             let quota =
                 Quota { kills: 330, aborts: 100, cuts: 500, upstream: 2000, most: Duration::from_secs(660) };
             let first = storm("raw workerd", &setup, true, quota).await?;
@@ -199,16 +201,21 @@ async fn journey(name: &str, stride: u32, setup: &Setup) -> Result<bool, String>
     Ok(holds)
 }
 
-/// Looks for one violation. Returns whether there was none.
-async fn hunt(setup: &Setup, quota: Quota) -> Result<bool, String> {
+/// Looks for one violation: in one journey with this stride, or in a storm and at the boundaries of the fixed turns. Returns
+/// whether there was none.
+async fn hunt(setup: &Setup, quota: Quota, journey: Option<(&str, u32)>) -> Result<bool, String> {
     let setup = in_new_folders(setup)?;
     let mut harness = Harness::new(setup.clone()).await?;
     let caught = harness.caught();
     let run = async {
-        harness.storm(quota).await?;
-        harness.refusals().await?;
-        harness.on_hold().await?;
-        harness.boundaries(3).await?;
+        if let Some((name, stride)) = journey {
+            harness.journeys(Some(name), stride).await?;
+        } else {
+            harness.storm(quota).await?;
+            harness.refusals().await?;
+            harness.on_hold().await?;
+            harness.boundaries(3).await?;
+        }
         let outcome = harness.finish().await?;
         let holds = report::print("a hunt", &report::rows(&outcome, [0; 4]));
         outcome.ledger.violations().first().inspect(|first| println!("caught at the end: {first}"));

@@ -14,6 +14,7 @@ use hyper::body::Frame;
 use hyper::header::HeaderValue;
 use tokio::sync::mpsc;
 
+use crate::journeys;
 use crate::rng::Rng;
 use crate::script;
 use crate::world::{Body, Moment, World, plain};
@@ -161,6 +162,9 @@ fn asked(world: &World, life: u32, body: &Value) -> Result<Asked, String> {
     untrue.into_iter().for_each(|what| world.ledger.violation(what));
     for (marker, step) in heard {
         world.ledger.model_heard(&marker, step);
+    }
+    if let Some(shown) = journeys::journaled_level(&marker, step) {
+        world.ledger.model_heard(&shown, 0);
     }
     if let Some(summary) = script::used_summary(body) {
         world.ledger.summary_used(&summary);

@@ -2,6 +2,7 @@
 
 use espalier_test_support::{Event, Value, json};
 
+use crate::journeys;
 use crate::ledger::{Death, Ledger};
 use crate::script::{self, Shape};
 use crate::view::View;
@@ -288,7 +289,7 @@ fn a_transcript_must_have_what_was_said() {
         last.unwrap().text.concat().trim_end().to_owned()
     };
     let request = |questions: &[&str]| {
-        let mut messages = vec![message("system", "You speak. [[speaker:b#7]]")];
+        let mut messages = vec![message("system", "You speak. [[speaker:talks/b#7]]")];
         for (index, question) in questions.iter().enumerate() {
             if index > 0 {
                 messages.push(message("assistant", "b 0. "));
@@ -340,4 +341,21 @@ fn a_request_of_a_session_names_its_step() {
     assert_eq!(names(&again), ["__step_output__"]);
     let done = [&later[..3], &[user("All steps of the procedure are done. Tell the user.")]].concat();
     assert_eq!(names(&done), Vec::<String>::new());
+}
+
+// Issue 46, 1: a request after a verdict shows that the journal has it, so a repetition has no excuse.
+#[test]
+fn a_request_after_a_verdict_shows_it() {
+    let early = "verifier/early#7";
+    assert_eq!(journeys::journaled_level("verifier/a#7", 1).as_deref(), Some(early));
+    assert_eq!(journeys::journaled_level("verifier/a#7", 0), None);
+    assert_eq!(journeys::journaled_level("restore/again#7", 1), None);
+    let ledger = Ledger::default();
+    ledger.ordered(7, "a");
+    let life = ledger.born();
+    ledger.model_called(life, early, 0);
+    ledger.model_heard(early, 0);
+    ledger.killed();
+    ledger.model_called(ledger.born(), early, 0);
+    assert_eq!(verdict(&ledger), format!("{early}: step 0 was asked again although a request had shown it"));
 }

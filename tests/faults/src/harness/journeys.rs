@@ -30,6 +30,13 @@ const SLOW: Duration = Duration::from_secs(5);
 const KEY: &str = "espk_fa0175000000_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const KEY_HASH: &str = "59ee2798dd0d1018664402bc71e2a69dbe4587c8066b321a95d9aa64d7590b10";
 
+/// The requests of one kind that are tried: the first, each so many from there on, and the last. Of a kind that comes seldom
+/// three are tried.
+fn places(times: u32, stride: u32) -> impl Iterator<Item = u32> {
+    let step = stride.min(times / 2).max(1);
+    (1..times).step_by(step as usize).chain((times > 0).then_some(times))
+}
+
 impl Harness {
     /// Plays all journeys, or the one with this name, at each of its boundaries. Returns the number of boundaries.
     pub async fn journeys(&mut self, only: Option<&str>, stride: u32) -> Result<u32, String> {
@@ -87,7 +94,7 @@ impl Harness {
                 if act == Act::Fail && !fails {
                     continue;
                 }
-                for nth in (1..=times - before).step_by(stride as usize) {
+                for nth in places(times - before, stride) {
                     self.set_trap(Some(Trap { moment, nth, act }));
                     let (outcome, _) = self.travel(journey, None).await?;
                     self.wait_for_trap().await?;
@@ -208,5 +215,20 @@ impl Harness {
             Err(why) => format!("{name}, {what}: {why}"),
         };
         self.world.ledger.violation(violation);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::places;
+
+    // Issue 46, 1: the last request is among those that are tried, and a kind that comes seldom is not left out.
+    #[test]
+    fn the_first_and_the_last_request_are_tried() {
+        let tried = |times: u32, stride: u32| places(times, stride).collect::<Vec<_>>();
+        assert_eq!(tried(40, 15), [1, 16, 31, 40]);
+        assert_eq!(tried(3, 15), [1, 2, 3]);
+        assert_eq!(tried(4, 1), [1, 2, 3, 4]);
+        assert_eq!((tried(1, 15), tried(0, 15)), (vec![1], Vec::new()));
     }
 }

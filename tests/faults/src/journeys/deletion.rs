@@ -49,7 +49,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         json!({ "thread_id": thread, "turn_id": trip.other_id(1), "content": trip.message("waits") });
     second["chat_context"] = json!({ "kind": "editor" });
     second["client_tools"] = script::client_tools();
-    trip.whole_turn(&second).await?;
+    trip.parked_turn(&second).await?;
 
     trip.gone(&path).await?;
     let audited = "SELECT action, target FROM audit WHERE target = ?1 AND action = 'thread_deleted'";

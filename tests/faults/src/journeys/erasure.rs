@@ -1,10 +1,13 @@
 //! The erasure of a user's data: wherever it is cut off, the cron trigger carries it on, and nothing of the user is left in D1,
 //! R2, Vectorize and the objects.
 
+use std::time::Duration;
+
 use espalier_test_support::{Step, Value, json, text};
+use tokio::time::sleep;
 
 use super::documents::{collection, document};
-use super::stored::rows_of;
+use super::stored::{now_ms, rows_of};
 use super::{Journey, Trip, Work};
 
 pub struct Erasure;
@@ -28,6 +31,8 @@ impl Journey for Erasure {
     }
 }
 
+/// A job whose stage stays for so long has no owner.
+const STILL: Duration = Duration::from_millis(150);
 /// The tables with rows of this user. `audit` keeps its entries, `erasures` the job, and `sessions` refuses the cookie.
 const TABLES: [&str; 11] = [
     "instructions",
@@ -56,11 +61,17 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     if ![202, 401].contains(&began.status) {
         return Err(format!("an erasure was answered with {}: {}", began.status, began.text));
     }
+    let stage = || trip.world().database.rows("SELECT stage FROM erasures WHERE user_id = ?1", &[&user]);
     let ended = async || {
-        // Time goes by: each isolate knows that the credentials have ended, whoever owned the job is gone, waits are over.
+        // Where the job stands still, time goes by: each isolate knows that the credentials have ended, whoever owned the job
+        // is gone, waits are over. A second owner beside a first one would do again what that left out.
+        let before = stage().ok()?;
+        sleep(STILL).await;
         let settle = "UPDATE erasures SET started_at = min(started_at, CAST(?2 AS INTEGER)), lease_until = 0 \
             WHERE user_id = ?1 AND ended_at IS NULL";
-        trip.change(settle, &[&user, &(now_ms() - 100_000).to_string()]).ok()?;
+        if stage().ok()? == before {
+            trip.change(settle, &[&user, &(now_ms() - 100_000).to_string()]).ok()?;
+        }
         trip.visit().await;
         let ended = "SELECT 1 AS ended FROM erasures WHERE user_id = ?1 AND ended_at IS NOT NULL";
         trip.world().database.rows(ended, &[&user]).ok().filter(|rows| !rows.is_empty())
@@ -75,11 +86,15 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     for mark in 2..7 {
         trip.in_r2(0, &trip.other_id(mark)).await?;
     }
+    let rows = trip.counts(&TABLES, "user_id = ?1", &user)?;
+    let vectors = trip.world().index.of_document(&document);
+    let kept = [rows_of(&objects[0], &KEPT)?, rows_of(&objects[1], &KEPT)?];
+    let is_left = rows.as_object().into_iter().flatten().any(|(_, count)| *count != 0);
+    if is_left || vectors > 0 || kept.concat().iter().any(|count| *count > 0) {
+        return Err(format!("an erasure left {rows} in D1, {vectors} vectors, and {kept:?} in objects"));
+    }
     Ok(json!({
         "ended": ended, "progress": progress, "audited": trip.rows(1, audited, &[&user]).await?,
-        "rows": trip.counts(&TABLES, "user_id = ?1", &user)?,
-        "vectors": trip.world().index.of_document(&document),
-        "threads": [rows_of(&objects[0], &KEPT)?, rows_of(&objects[1], &KEPT)?],
         "signed in": trip.ask("GET", "/api/threads", &[], &json!(null)).await?.status,
     }))
 }
@@ -100,8 +115,4 @@ async fn plant(trip: &Trip) -> Result<String, String> {
     trip.ask("POST", &format!("/api/threads/{shared}/shares"), &[], &json!({})).await?;
     let cars = collection(trip, "Cars").await?;
     document(trip, &cars, "one").await
-}
-
-fn now_ms() -> u64 {
-    std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64)
 }

@@ -38,7 +38,7 @@ impl Journey for Instructions {
     }
 
     fn stride(&self) -> u32 {
-        30
+        15
     }
 }
 
@@ -71,11 +71,10 @@ async fn play(trip: &Trip) -> Result<Value, String> {
         "thread_id": thread, "turn_id": trip.id(), "content": trip.message("turn"), "chat_context": context,
     });
     body["client_tools"] = script::client_tools();
-    let waiting = trip.whole_turn(&body).await?;
+    let call = trip.parked_turn(&body).await?;
     for (path, content) in [(mine, "mine of after"), (&of_project, "ours of after")] {
         trip.expect(200, "PUT", path, &json!({ "content": content })).await?;
     }
-    let call = trip.waiting_call(&waiting)?;
     let result = json!({ "tool_call_id": call, "result": "picked" });
     trip.expect(200, "POST", &format!("/api/threads/{thread}/tool_results"), &result).await?;
     trip.whole_turn(&body).await?;

@@ -5,7 +5,7 @@
 //! repeats each request until it has an answer (`trip.rs`), and the outcome must be that of the undisturbed one.
 //! `normal.rs` makes outcomes comparable. The ledger judges model calls and effects, as in every turn.
 //!
-//! A new journey is a file here and a line of [`ALL`], or of [`BY_NAME`] until its findings are judged.
+//! A new journey is a file here and a line of [`ALL`].
 
 mod ai_sdk;
 mod chat;
@@ -16,9 +16,12 @@ mod erasure;
 mod external;
 mod frames;
 mod instructions;
+mod lasting;
+mod limits;
 mod mcp;
 mod mcp_server;
 mod normal;
+mod notify;
 mod responses;
 mod restore;
 mod retention;
@@ -70,6 +73,11 @@ pub trait Journey: Send + Sync {
         None
     }
 
+    /// The level whose verdict a step of the level at this path shows: its model call is in the journal.
+    fn journaled_level(&self, _path: &str, _step: usize) -> Option<&'static str> {
+        None
+    }
+
     /// Variables of the runtime; `world` is the address of the world for one life.
     fn vars(&self, _world: &str) -> Vec<(&'static str, String)> {
         Vec::new()
@@ -97,7 +105,7 @@ pub trait Journey: Send + Sync {
 }
 
 /// The journeys of a run, in the order in which they are played.
-pub const ALL: [&dyn Journey; 11] = [
+pub const ALL: [&dyn Journey; 18] = [
     &external::External,
     &verifier::Verifier,
     &mcp::Mcp,
@@ -109,22 +117,20 @@ pub const ALL: [&dyn Journey; 11] = [
     &documents::Documents,
     &restore::Restore,
     &shares::Shares,
+    &lasting::Lasting,
+    &limits::Limits,
+    &notify::Notify,
+    &titles::Titles,
+    &deletion::Deletion,
+    &retention::Retention,
+    &erasure::Erasure,
 ];
-
-/// Journeys that a run does not play yet, only `--journey NAME`: they take minutes, or find what nobody has judged yet.
-pub const BY_NAME: [&dyn Journey; 4] =
-    [&titles::Titles, &deletion::Deletion, &retention::Retention, &erasure::Erasure];
-
-/// Those of both lists.
-fn all() -> impl Iterator<Item = &'static dyn Journey> {
-    ALL.into_iter().chain(BY_NAME)
-}
 
 /// Those of a run, or the one of this name.
 pub fn wanted(only: Option<&str>) -> Vec<&'static dyn Journey> {
     match only {
         None => ALL.to_vec(),
-        Some(name) => all().filter(|journey| journey.name() == name).collect(),
+        Some(name) => ALL.into_iter().filter(|journey| journey.name() == name).collect(),
     }
 }
 
@@ -135,9 +141,16 @@ pub fn reply(marker: &str, step: usize, body: &Value) -> Option<Step> {
     named(name)?.reply(path, number, step, body)
 }
 
+/// The marker of the level whose model call is in the journal, as a request of a journey shows.
+pub fn journaled_level(marker: &str, step: usize) -> Option<String> {
+    let (place, number) = marker.rsplit_once('#')?;
+    let (name, path) = place.split_once('/')?;
+    named(name)?.journaled_level(path, step).map(|level| format!("{name}/{level}#{number}"))
+}
+
 /// The variables of all journeys.
 pub fn vars(world: &str) -> Vec<(&'static str, String)> {
-    all().flat_map(|journey| journey.vars(world)).collect()
+    ALL.into_iter().flat_map(|journey| journey.vars(world)).collect()
 }
 
 /// Answers a request to the server of a journey.
@@ -150,5 +163,5 @@ pub async fn serve(world: Arc<World>, call: Call<'_>) -> io::Result<Response<Bod
 
 /// The journey with this name.
 pub fn named(name: &str) -> Option<&'static dyn Journey> {
-    all().find(|journey| journey.name() == name)
+    ALL.into_iter().find(|journey| journey.name() == name)
 }

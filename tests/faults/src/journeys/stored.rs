@@ -5,18 +5,15 @@ use std::path::{Path, PathBuf};
 use espalier_test_support::{Value, http, json};
 use rusqlite::Connection;
 
-use super::trip::PATIENCE;
+use super::trip::{PATIENCE, SILENCE};
 use super::{Answer, Trip};
 use crate::check;
+use crate::stream::{Next, Stream};
 
 impl Trip {
-    /// The answer to the request of a turn, which is repeated until the turn has ended or waits for somebody.
+    /// The answer to the request of a turn, which is repeated until the turn has ended.
     pub async fn whole_turn(&self, body: &Value) -> Result<String, String> {
-        let is_whole = |answer: &Answer| {
-            answer.status != 200
-                || answer.text.contains("event: done\n")
-                || answer.text.ends_with(": parked\n\n")
-        };
+        let is_whole = |answer: &Answer| answer.status != 200 || answer.text.contains("event: done\n");
         let ask = async || self.ask("POST", "/api/chat", &[], body).await.ok().filter(is_whole);
         let answer = self.until("a turn", ask).await?;
         match answer.status {
@@ -82,19 +79,30 @@ impl Trip {
         check::object_of(&self.clients.objects, turn_id)
     }
 
-    /// The call for which a turn waits, by the events of its stream.
-    pub fn waiting_call(&self, stream: &str) -> Result<String, String> {
-        let events = stream.lines().filter_map(|line| line.strip_prefix("data: "));
-        let mut events = events.filter_map(|event| serde_json::from_str::<Value>(event).ok());
-        let call = events.find(|event| event["awaits"] == "client");
-        let id = call.and_then(|call| call["tool_call_id"].as_str().map(str::to_owned));
-        id.ok_or_else(|| format!("no call waits: {stream}"))
+    /// Asks for a turn until it is parked. Returns the id of the call that its client has to carry out. The open stream of a
+    /// parked turn would end five seconds later.
+    pub async fn parked_turn(&self, body: &Value) -> Result<String, String> {
+        let look = async || {
+            let mut stream = Stream::new(self.user.send("POST", "/api/chat", &[], body).await?, 0);
+            while let Next::Event(event) = stream.next(SILENCE).await {
+                if event.data["awaits"] == "client" {
+                    return Some(event.text("tool_call_id").to_owned());
+                }
+            }
+            None
+        };
+        let call = self.until("a call for the client", look).await?;
+        let object = self.object(body["turn_id"].as_str().unwrap_or_default())?;
+        let look =
+            async || (rows_of(&object, &["turns WHERE status = 'parked'"]) == Ok(vec![1])).then_some(());
+        self.until("a parked turn", look).await?;
+        Ok(call)
     }
 }
 
-/// Changes the database of an object that runs.
-pub fn change_object(file: &Path, sql: &str) -> Result<(), String> {
-    open(file)?.execute_batch(sql).map_err(|error| format!("{sql}: {error}"))
+/// Changes the database of an object that runs. Returns the number of changed rows.
+pub fn change_object(file: &Path, sql: &str) -> Result<usize, String> {
+    open(file)?.execute(sql, []).map_err(|error| format!("{sql}: {error}"))
 }
 
 /// The numbers of rows that an object has in some tables; none in one that it has not.
@@ -104,6 +112,11 @@ pub fn rows_of(file: &Path, tables: &[&str]) -> Result<Vec<u32>, String> {
         object.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap_or(0)
     };
     Ok(tables.iter().map(count).collect())
+}
+
+/// Now, in milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as u64)
 }
 
 fn open(file: &Path) -> Result<Connection, String> {

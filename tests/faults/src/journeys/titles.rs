@@ -7,7 +7,7 @@ use espalier_test_support::fake_llm::TITLE;
 use espalier_test_support::{Step, Value, json, text};
 use tokio::time::Instant;
 
-use super::stored::{change_object, rows_of};
+use super::stored::{change_object, now_ms, rows_of};
 use super::{Journey, Trip, Work};
 
 pub struct Titles;
@@ -15,9 +15,11 @@ pub struct Titles;
 /// The title that the model gives, and a person's.
 const THEIRS: &str = "Pruning pears";
 const MINE: &str = "Mine";
-/// After so long without a title the call was lost. The service waits for a minute before it makes it again; here the time
-/// passes at once.
-const LOST: Duration = Duration::from_secs(2);
+/// After so long without a title its call may be lost. The service waits for a minute before it makes it again; here the
+/// time passes at once. A call that is under way is not made again by that.
+const LOST: Duration = Duration::from_millis(500);
+/// How soon a timer is due then. One that is due already stays as it is: each change of the alarm would put it off.
+const SOON_MS: u64 = 100;
 
 impl Journey for Titles {
     fn name(&self) -> &'static str {
@@ -60,7 +62,7 @@ async fn play(trip: &Trip) -> Result<Value, String> {
             let named = json!({ "title": title });
             trip.expect(200, "PATCH", &format!("/api/threads/{thread}"), &named).await?;
         }
-        settled(trip, &thread, &trip.other_id(place + 2)).await?;
+        settled(trip, path, place).await?;
         trip.rows(1, "SELECT 1 FROM threads WHERE id = ?1 AND title = ?2", &[&thread, title]).await?;
         let told = trip.get(&format!("/api/threads/{thread}")).await?["title"].clone();
         let calls = trip.world().ledger.titles(&format!("{}{TITLE}", trip.marker(path)));
@@ -85,22 +87,25 @@ async fn play(trip: &Trip) -> Result<Value, String> {
 }
 
 /// Waits until the thread wishes no title any more.
-async fn settled(trip: &Trip, thread: &str, turn_id: &str) -> Result<(), String> {
-    let object = trip.object(turn_id)?;
-    let mut since = Instant::now();
-    let began = since;
-    while began.elapsed() < super::trip::PATIENCE {
-        if rows_of(&object, &["title_wish"])? == [0] {
-            return Ok(());
+async fn settled(trip: &Trip, path: &str, place: u32) -> Result<(), String> {
+    let (thread, object) = (trip.other_id(place), trip.object(&trip.other_id(place + 2))?);
+    let began = Instant::now();
+    let settle = async || {
+        if rows_of(&object, &["title_wish"]).ok()? == [0] {
+            return Some(());
         }
-        if since.elapsed() > LOST {
-            since = Instant::now();
-            change_object(&object, "UPDATE timers SET due_at = 0 WHERE reason = 'title'")?;
-            // A change of the queue sets the object's alarm anew.
-            let path = format!("/api/threads/{thread}/queue");
-            trip.expect(200, "PATCH", &path, &json!({ "held": false })).await?;
+        let soon = now_ms() + SOON_MS;
+        let hasten = format!(
+            "UPDATE timers SET due_at = {soon} WHERE reason = 'title' AND due_at > {soon} + {SOON_MS}"
+        );
+        if began.elapsed() > LOST && change_object(&object, &hasten).ok()? > 0 {
+            // Another turn sets the object's alarm anew.
+            let content = format!("And then? [[fake:{}]]", trip.marker(&format!("{path}/after")));
+            let after =
+                json!({ "thread_id": thread, "turn_id": trip.other_id(place + 4), "content": content });
+            trip.whole_turn(&after).await.ok()?;
         }
-        tokio::time::sleep(Duration::from_millis(30)).await;
-    }
-    Err("a thread still wishes a title".to_owned())
+        None
+    };
+    trip.until("the end of the wish for a title", settle).await
 }

@@ -43,6 +43,14 @@ impl Journey for Verifier {
             _ => return None,
         })
     }
+
+    fn journaled_level(&self, path: &str, step: usize) -> Option<&'static str> {
+        match (path, step) {
+            ("a", 1) => Some("early"),
+            ("b", 0) => Some("late"),
+            _ => None,
+        }
+    }
 }
 
 async fn play(trip: &Trip) -> Result<Value, String> {

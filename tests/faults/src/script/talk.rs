@@ -1,7 +1,8 @@
 //! The discussion of a turn with agents: who speaks when, and what each of them must have heard by then.
 //!
-//! An agent's instructions name it, so a request shows whose it is. Its marker is `talks/a2#NUMBER`: the second time that
-//! `a` is asked. An agent that could not reach its model says so, and its next question still has a number of its own.
+//! An agent's instructions name it (`[[speaker:talks/a#NUMBER]]`), so a request shows whose it is. Its marker is
+//! `talks/a2#NUMBER`: the second time that `a` is asked. An agent that could not reach its model says so, and its next
+//! question still has a number of its own. The agents of journeys are named like these.
 
 use espalier_test_support::fake_llm::{position, text_of};
 use espalier_test_support::{Value, json};
@@ -44,8 +45,7 @@ pub fn name(who: &str, number: &str) -> String {
 pub fn call(what: &str, number: &str) -> Option<(&'static str, Value)> {
     let (what, who) = what.split_once('-').unwrap_or((what, ""));
     let own = |who: &str| name(who, number);
-    let made =
-        || json!({ "name": own(who), "instructions": format!("You speak. [[speaker:{who}#{number}]]") });
+    let made = || json!({ "name": own(who), "instructions": format!("You speak. [[speaker:talks/{who}#{number}]]") });
     Some(match what {
         "make" => ("task", made()),
         "meet" => {
@@ -71,7 +71,8 @@ pub fn speaker(call: &str, place: &str) -> Option<&'static str> {
     SPEAKERS.iter().find(|(place, _)| *place == at).map(|(_, who)| *who)
 }
 
-/// The agent of a request and the number of its turn; none where no agent asks.
+/// The agent of a request, behind the name of its turn's shape or of its journey, and the number of its turn or play; none
+/// where no agent asks.
 fn asking(body: &Value) -> Option<(String, String)> {
     let system = text_of(&body["messages"].get(0)?["content"]);
     let (_, rest) = system.split_once("[[speaker:")?;
@@ -98,14 +99,15 @@ pub fn place(body: &Value) -> Option<(String, usize)> {
     let Some((who, number)) = asking(body) else { return steps::place(body).or_else(|| position(body)) };
     let rounds = rounds(body);
     let step = rounds.last()?.1.len();
-    Some((format!("talks/{who}{}#{number}", rounds.len()), step))
+    Some((format!("{who}{}#{number}", rounds.len()), step))
 }
 
 /// Compares an agent's request with what was said. Returns the differences, and the answers that it has heard or given,
 /// each as its marker and its last step: these are in the journal.
 pub fn judged(body: &Value) -> (Vec<String>, Vec<(String, usize)>) {
     let (mut untrue, mut known) = (Vec::new(), Vec::new());
-    let Some((who, number)) = asking(body) else { return (untrue, known) };
+    let Some((path, number)) = asking(body) else { return (untrue, known) };
+    let Some(who) = path.strip_prefix("talks/") else { return (untrue, known) };
     let rounds = rounds(body);
     for (index, (question, answers)) in rounds.iter().enumerate() {
         let me = format!("{who}{}", index + 1);
