@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 /// How long a driver owns a job. Longer than the requests of one drive take.
 pub const LEASE_MS: u64 = 120_000;
@@ -23,21 +23,16 @@ const LONGEST_WAIT_MS: u64 = 600_000;
 pub struct Job<S> {
     /// In milliseconds since 1970, as `lease_until`.
     pub started_at: u64,
-    #[serde(deserialize_with = "json")]
+    #[serde(deserialize_with = "wire::json::column")]
     pub stage: S,
     /// The numbers of what is gone, by the names that the steps give.
-    #[serde(deserialize_with = "json")]
+    #[serde(deserialize_with = "wire::json::column")]
     pub removed: BTreeMap<String, u64>,
     /// The number of the driver that owns the job.
     pub lease: u64,
     pub lease_until: u64,
     /// The failures in a row.
     pub failures: u32,
-}
-
-/// A column whose text is JSON.
-fn json<'de, T: DeserializeOwned, D: Deserializer<'de>>(column: D) -> Result<T, D::Error> {
-    wire::json::from_str(&String::deserialize(column)?).map_err(Error::custom)
 }
 
 impl<S> Job<S> {

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod sql;
+
 /// The Rust sources below a folder of the repository.
 fn sources(folder: &str) -> Vec<(PathBuf, String)> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
@@ -65,8 +67,8 @@ fn one_reader_reads_json() {
 fn only_stores_have_sql() {
     const VERBS: [&str; 4] = ["SELECT ", "INSERT ", "UPDATE ", "DELETE FROM "];
     for (path, text) in sources("src") {
-        let may =
-            ["store.rs", "statements.rs", "walls.rs", "tests.rs"].iter().any(|name| path.ends_with(name));
+        let may = ["store.rs", "statements.rs", "walls.rs", "walls/sql.rs", "tests.rs"];
+        let may = may.iter().any(|name| path.ends_with(name));
         assert!(may || !VERBS.iter().any(|verb| text.contains(verb)), "{} has SQL", path.display());
     }
 }
@@ -74,7 +76,7 @@ fn only_stores_have_sql() {
 /// The crates below `durable`, and the crates among them that each may import. The compiler refuses any other import;
 /// this list keeps a new arrow from being added without a word.
 const CRATES: [(&str, &[&str]); 7] = [
-    ("bindings", &[]),
+    ("bindings", &["wire"]),
     ("wire", &[]),
     ("dialects", &["wire"]),
     ("engine", &["wire"]),

@@ -244,19 +244,21 @@ pub enum Begun {
 }
 
 impl Begun {
-    /// Reads the rows of the statement that begins a job ([`super::store::begin`]), and whether a job runs.
-    pub fn from_rows(begun: &str, runs: bool) -> serde_json::Result<Result<Self, ApiError>> {
-        #[derive(Deserialize)]
-        struct Row {
-            ended_at: Option<u64>,
-        }
-        Ok(match wire::json::from_str::<Vec<Row>>(begun)?.first() {
-            Some(Row { ended_at: None }) => Ok(Begun::Job),
-            Some(Row { ended_at: Some(_) }) => Ok(Begun::Nothing),
+    /// Reads the row of the statement that begins a job ([`super::store::begin`]), and whether a job runs.
+    pub fn from_row(begun: Option<&BegunRow>, runs: bool) -> Result<Self, ApiError> {
+        match begun {
+            Some(BegunRow { ended_at: None }) => Ok(Begun::Job),
+            Some(BegunRow { ended_at: Some(_) }) => Ok(Begun::Nothing),
             None if runs => Err(in_progress()),
             None => Err(too_many_ended()),
-        })
+        }
     }
+}
+
+/// The job that a statement began.
+#[derive(Deserialize)]
+pub struct BegunRow {
+    ended_at: Option<u64>,
 }
 
 /// The user's data is being erased.

@@ -1,6 +1,9 @@
 //! The statements of an export and of an erasure over the tables of `kinds`. `?1` is the tenant, `?2` the user, `?3` the
 //! digest of a visitor's session, `?4` the most rows.
 
+use bindings::owned;
+use bindings::sql::OwnedSql;
+
 use super::kinds::{self, Rows};
 
 /// The most sessions of its visitors that a network ends in an hour, where each leaves a row that was not there, or a job. A
@@ -39,11 +42,13 @@ pub fn select(table: &str, rows: &Rows, after: bool) -> String {
 
 /// The ids of a user's threads after `?3`: those of the list, and those that stand in no list but had a model call since
 /// the id `?5`.
-pub const THREADS: &str = "SELECT id, (SELECT t.pinned_at FROM threads t WHERE t.tenant = ?1 AND t.user_id = ?2 AND t.id = known.id) \
+pub const THREADS: OwnedSql = owned!(
+    "SELECT id, (SELECT t.pinned_at FROM threads t WHERE t.tenant = ?1 AND t.user_id = ?2 AND t.id = known.id) \
     AS pinned_at FROM (\
     SELECT * FROM (SELECT id FROM threads WHERE tenant = ?1 AND user_id = ?2 AND id > ?3 ORDER BY id LIMIT ?4) UNION \
     SELECT thread_id FROM llm_usage WHERE tenant = ?1 AND user_id = ?2 AND id >= ?5 AND thread_id > ?3) known \
-    ORDER BY id LIMIT ?4";
+    ORDER BY id LIMIT ?4"
+);
 
 /// Deletes some rows of a user, as long as the driver with the lease `?5` owns the job.
 pub fn delete(table: &str, rows: &Rows) -> String {
@@ -99,11 +104,13 @@ pub fn begin() -> String {
     )
 }
 /// Revokes the keys of a user at the time `?3`.
-pub const REVOKE: &str =
-    "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?3) WHERE tenant = ?1 AND user_id = ?2";
+pub const REVOKE: OwnedSql =
+    owned!("UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?3) WHERE tenant = ?1 AND user_id = ?2");
 /// Ends the sessions of their keys, and those that an identity provider opened.
-pub const SIGN_OUT: &str = "DELETE FROM sessions WHERE (tenant = ?1 AND user_id = ?2) \
-    OR key_prefix IN (SELECT prefix FROM api_keys WHERE tenant = ?1 AND user_id = ?2)";
+pub const SIGN_OUT: OwnedSql = owned!(
+    "DELETE FROM sessions WHERE (tenant = ?1 AND user_id = ?2) \
+    OR key_prefix IN (SELECT prefix FROM api_keys WHERE tenant = ?1 AND user_id = ?2)"
+);
 /// Ends a visitor's session with the digest `?1` at the time `?2`, where the job with the receipt `?4` began. The row refuses
 /// its cookies until `?3`, and names nobody. `?5` is the mark of their network.
 pub const END_VISIT: &str = "INSERT INTO sessions (hash, key_prefix, created_at, expires_at, revoked_at, network) \
@@ -127,11 +134,15 @@ pub const TAKE_ONE: &str = "UPDATE erasures SET lease = lease + 1, lease_until =
     WHERE receipt = ?3 AND ended_at IS NULL AND lease_until <= ?1 \
     RETURNING tenant, user_id, started_at, stage, removed, lease, lease_until, failures";
 /// Stores where a job stands, and gives it up until `?8`.
-pub const SAVE: &str = "UPDATE erasures SET stage = ?6, removed = ?7, lease_until = ?8, failures = ?9 \
-    WHERE tenant = ?1 AND user_id = ?2 AND lease = ?5 AND ended_at IS NULL";
+pub const SAVE: OwnedSql = owned!(
+    "UPDATE erasures SET stage = ?6, removed = ?7, lease_until = ?8, failures = ?9 \
+    WHERE tenant = ?1 AND user_id = ?2 AND lease = ?5 AND ended_at IS NULL"
+);
 /// Ends a job at the time `?8`.
-pub const END: &str = "UPDATE erasures SET stage = ?6, removed = ?7, ended_at = ?8 \
-    WHERE tenant = ?1 AND user_id = ?2 AND lease = ?5 AND ended_at IS NULL";
+pub const END: OwnedSql = owned!(
+    "UPDATE erasures SET stage = ?6, removed = ?7, ended_at = ?8 \
+    WHERE tenant = ?1 AND user_id = ?2 AND lease = ?5 AND ended_at IS NULL"
+);
 /// Whether the job of `?1` and `?2` is still to be ended by the driver with the lease `?9`.
 pub const ENDS: &str = "EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = ?1 AND e.user_id = ?2 AND e.lease = ?9 \
     AND e.ended_at IS NULL)";
@@ -142,18 +153,21 @@ pub const NO_ENTRY: &str = "NOT EXISTS (SELECT 1 FROM audit a WHERE +a.tenant = 
 /// The progress of the job with the receipt `?1`.
 pub const PROGRESS: &str = "SELECT started_at, ended_at, removed FROM erasures WHERE receipt = ?1";
 /// Whether a job runs.
-pub const RUNS: &str = "SELECT 1 FROM erasures WHERE tenant = ?1 AND user_id = ?2 AND ended_at IS NULL";
+pub const RUNS: OwnedSql =
+    owned!("SELECT 1 FROM erasures WHERE tenant = ?1 AND user_id = ?2 AND ended_at IS NULL");
 /// Deletes the jobs that ended before `?1`.
 pub const FORGET: &str = "DELETE FROM erasures WHERE ended_at <= ?1";
 
 /// The keys that a user's keys minted for others stay, and with them the way to their revocation: from then on they came of
 /// the nearest key above that is another user's.
-pub const BEQUEATH: &str = "UPDATE api_keys SET created_by = (\
+pub const BEQUEATH: OwnedSql = owned!(
+    "UPDATE api_keys SET created_by = (\
       WITH RECURSIVE up(prefix) AS (SELECT api_keys.created_by UNION \
         SELECT k.created_by FROM up JOIN api_keys k ON k.prefix = up.prefix WHERE k.tenant = ?1 AND k.user_id = ?2) \
       SELECT prefix FROM up WHERE NOT EXISTS (\
         SELECT 1 FROM api_keys k WHERE k.prefix = up.prefix AND k.tenant = ?1 AND k.user_id = ?2) LIMIT 1) \
-    WHERE tenant = ?1 AND created_by IN (SELECT prefix FROM api_keys WHERE tenant = ?1 AND user_id = ?2)";
+    WHERE tenant = ?1 AND created_by IN (SELECT prefix FROM api_keys WHERE tenant = ?1 AND user_id = ?2)"
+);
 
 /// While chunks are deleted, their words leave the pages of the index at once, as those of memories always do. It takes
 /// 10 ms a row and more, so other deletions leave it to the merge of pages.

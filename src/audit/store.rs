@@ -1,9 +1,11 @@
 //! The rows of the audit log in D1.
 
-use bindings::d1::{database, number, rows, text};
+use bindings::d1::{Owned, Statement, maybe, number, text, unowned};
+use bindings::sql::OwnedSql;
 use wire::protocol::{AuditAction, AuditEntry, Owner};
+use wire::store::StoreError;
+use worker::Env;
 use worker::wasm_bindgen::JsValue;
-use worker::{D1PreparedStatement, Env, Result};
 
 use super::Deed;
 use super::statements::{self, HAS_LEFT, MAX_A_DAY};
@@ -17,34 +19,30 @@ pub struct Where<'a> {
 }
 
 /// The statement that writes a deed. It belongs into the batch of the deed.
-pub fn row(env: &Env, deed: &Deed<'_>, now: u64) -> Result<D1PreparedStatement> {
+pub fn row(env: &Env, deed: &Deed<'_>, now: u64) -> Result<Statement, StoreError> {
     row_where(env, deed, now, Where { condition: "true", values: Vec::new() })
 }
 
 /// The statement that writes a deed where a condition holds.
-pub fn row_where(env: &Env, deed: &Deed<'_>, now: u64, which: Where<'_>) -> Result<D1PreparedStatement> {
-    let query = statements::insert(which.condition);
-    let id = uuid_v7(now).map_err(|error| worker::Error::RustError(error.to_string()))?;
-    let maybe = |value: Option<&str>| value.map_or(JsValue::NULL, text);
-    let mut values = vec![
-        text(&deed.owner.tenant),
-        text(&deed.owner.user_id()),
+pub fn row_where(env: &Env, deed: &Deed<'_>, now: u64, which: Where<'_>) -> Result<Statement, StoreError> {
+    let id = uuid_v7(now).map_err(|error| StoreError(error.to_string()))?;
+    let values = [
         number(now),
         text(deed.target),
         text(&id.to_string()),
         text(deed.action.as_str()),
-        maybe(deed.detail),
-        maybe(deed.address),
+        maybe(deed.detail, text),
+        maybe(deed.address, text),
     ];
-    values.extend(which.values);
-    database(env)?.prepare(query).bind(&values)
+    let values = [values.as_slice(), &which.values].concat();
+    let sql = statements::insert(which.condition);
+    Owned::new(env, deed.owner).statement(OwnedSql::composed(&sql)?, &values)
 }
 
 /// Whether a user has left as many entries of an action since a time as a day takes.
-pub async fn is_full(env: &Env, owner: &Owner, action: AuditAction, since: u64) -> Result<bool> {
-    let (user_id, most) = (owner.user_id(), JsValue::from(MAX_A_DAY - 1));
-    let values = [text(&owner.tenant), text(&user_id), number(since), text(action.as_str()), most];
-    Ok(rows(&database(env)?.prepare(HAS_LEFT).bind(&values)?.all().await?)? != "[]")
+pub async fn is_full(env: &Env, owner: &Owner, action: AuditAction, since: u64) -> Result<bool, StoreError> {
+    let values = [number(since), text(action.as_str()), JsValue::from(MAX_A_DAY - 1)];
+    Owned::new(env, owner).any(HAS_LEFT, &values).await
 }
 
 /// The log of a tenant after a place, newest first.
@@ -53,8 +51,8 @@ pub async fn list(
     tenant: &str,
     after: Option<(u64, &str)>,
     limit: u32,
-) -> Result<Vec<AuditEntry>> {
-    let mut values = vec![text(tenant), JsValue::from(limit)];
+) -> Result<Vec<AuditEntry>, StoreError> {
+    let mut values = vec![JsValue::from(limit)];
     let mut beyond = "";
     if let Some((at, id)) = after {
         beyond = "AND (created_at, id) < (?3, ?4)";
@@ -64,6 +62,5 @@ pub async fn list(
         "SELECT id, created_at, user_id, action, target, detail, address FROM audit WHERE tenant = ?1 {beyond} \
         ORDER BY created_at DESC, id DESC LIMIT ?2"
     );
-    let listed = rows(&database(env)?.prepare(query).bind(&values)?.all().await?)?;
-    Ok(wire::json::from_str(&listed)?)
+    unowned::of_tenant(env, tenant, query, &values)?.rows().await
 }

@@ -1,8 +1,7 @@
 //! `GET /api/audit`: the audit log of the admin's tenant. And the entries that the routes write.
 
-use bindings::d1::{number, text};
+use bindings::d1::{Statement, number, text};
 use wire::protocol::{ApiError, AuditAction, AuditPage, ErrorCode, Owner};
-use worker::D1PreparedStatement;
 
 use crate::account::store::NO_ENTRY;
 use crate::audit::Deed;
@@ -34,7 +33,7 @@ pub async fn list(call: &Call, admin: Verified) -> Result<Answer, Failure> {
 
 /// The entry of the deletion that a request asks for. It belongs into the batch of the deletion, before it: `which` says that
 /// there is something to delete.
-pub fn deletion(call: &Call, owner: &Owner, which: Where<'_>) -> Result<D1PreparedStatement, Failure> {
+pub fn deletion(call: &Call, owner: &Owner, which: Where<'_>) -> Result<Statement, Failure> {
     let none = || Failure::internal("writing an audit entry")("the row of the route is no deletion");
     entry(call, owner, (AuditAction::DataDeleted, call.deletion.get().ok_or_else(none)?), which)
 }
@@ -80,13 +79,13 @@ fn entry(
     owner: &Owner,
     (action, target): (AuditAction, &str),
     which: Where<'_>,
-) -> Result<D1PreparedStatement, Failure> {
+) -> Result<Statement, Failure> {
     let address = call.address_mark();
     let deed = Deed { owner, action, target, detail: None, address: address.as_deref() };
     let row = store::row_where(&call.env, &deed, call.now, which);
     row.map_err(Failure::internal("preparing an audit entry"))
 }
 
-async fn write(entry: D1PreparedStatement) -> Result<(), Failure> {
-    entry.run().await.map(drop).map_err(Failure::internal("writing an audit entry"))
+async fn write(entry: Statement) -> Result<(), Failure> {
+    entry.run().await.map_err(Failure::internal("writing an audit entry"))
 }

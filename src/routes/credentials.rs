@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use futures::future::join;
 use sha2::{Digest, Sha256};
 use wire::protocol::{ApiError, ErrorCode, Owner, hex};
+use wire::store::StoreError;
 use worker::console_error;
 
 use super::account::erasure;
@@ -263,7 +264,7 @@ fn in_grace(
     digest: &CredentialDigest,
     now: u64,
     what: &'static str,
-    error: worker::Error,
+    error: StoreError,
 ) -> Result<Verified, Failure> {
     let verified = SEEN.with_borrow(|seen| seen.in_grace(digest, now));
     let verified = verified.ok_or_else(|| Failure::internal(what)(error))?;
@@ -296,7 +297,7 @@ pub fn providers(call: &Call) -> Result<Option<&Providers>, ApiError> {
 async fn by_row(
     call: &Call,
     digest: CredentialDigest,
-    row: impl Future<Output = worker::Result<Option<SessionRow>>>,
+    row: impl Future<Output = Result<Option<SessionRow>, StoreError>>,
     verify: impl FnOnce(KeyRow) -> Option<Verified>,
 ) -> Result<Option<Verified>, Failure> {
     let now = call.now;

@@ -2,13 +2,14 @@
 
 use features::files::history::{self, Version};
 use features::files::store::R2Files;
-use features::files::{FileInfo, Files, FilesError, OnlyIf, Written};
+use features::files::{FileInfo, Files, OnlyIf, Written};
 use features::files::{MAX_FILE_BYTES, path, room};
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, ErrorCode, FileEntry, FileList, FileVersion, FileVersionList, Owner, ThreadCommand,
     WorkspaceList, check_workspace, r2_key,
 };
+use wire::store::StoreError;
 
 use super::{audit, threads, uploads};
 use crate::body::HeldBody;
@@ -268,6 +269,6 @@ fn not_found() -> Failure {
     ApiError::new(ErrorCode::FileNotFound, "there is no file with this path").into()
 }
 
-fn unreachable(FilesError(error): FilesError) -> Failure {
+fn unreachable(error: StoreError) -> Failure {
     Failure::internal("reading or writing files in R2")(error)
 }

@@ -12,7 +12,7 @@ use crate::reply::Reply;
 pub fn report(call: &Call) -> Answer {
     let bindings = Bindings {
         threads: call.env.durable_object("THREADS").is_ok(),
-        db: d1::database(&call.env).is_ok(),
+        db: d1::is_there(&call.env),
         quota: call.env.durable_object(QUOTA_BINDING).is_ok(),
         ai: is_bound(&call.env, AI),
         vectors: is_bound(&call.env, VECTORS),

@@ -1,8 +1,8 @@
 //! The custom instructions of a user, and those of a project.
 
-use features::instructions::InstructionsError;
 use features::instructions::store::D1Instructions;
 use wire::protocol::{ApiError, ErrorCode, Instructions, NewInstructions, Owner};
+use wire::store::StoreError;
 
 use super::uploads;
 use crate::call::{Answer, Call};
@@ -44,6 +44,6 @@ fn not_found() -> ApiError {
     ApiError::new(ErrorCode::ProjectNotFound, "there is no such project")
 }
 
-fn unreachable(InstructionsError(error): InstructionsError) -> Failure {
+fn unreachable(error: StoreError) -> Failure {
     Failure::internal("reading custom instructions")(error)
 }

@@ -1,15 +1,16 @@
 //! The user's projects. The agent's tools create them; a person reads, changes and deletes them.
 
 use bindings::d1::text;
+use features::projects::Projects;
 use features::projects::change::{self, Change, Place, Unchanged};
 use features::projects::item::{Body, Item, ItemKind, built_in};
 use features::projects::statements::THERE;
 use features::projects::store::D1Projects;
-use features::projects::{Projects, ProjectsError};
 use wire::protocol::{
     ApiError, DocumentChange, DocumentDetail, DocumentEntry, ErrorCode, Owner, ProjectChange, ProjectDetail,
     ProjectEntry, ProjectList, ProjectTask, TaskChange, TemplateEntry, TemplateList,
 };
+use wire::store::StoreError;
 
 use super::audit;
 use crate::audit::store::Where;
@@ -158,7 +159,7 @@ fn not_found() -> ApiError {
     ApiError::new(ErrorCode::ProjectNotFound, "there is no such project, task or document")
 }
 
-fn unreachable(ProjectsError(error): ProjectsError) -> Failure {
+fn unreachable(error: StoreError) -> Failure {
     Failure::internal("reading projects")(error)
 }
 

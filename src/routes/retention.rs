@@ -1,13 +1,14 @@
 //! The retention over D1 and the objects of threads, which the cron trigger drives (`crate::retention`).
 
-use bindings::d1::{batch, database, number, rows, text};
+use bindings::d1::{Statement, batch, number, text, unowned};
 use platform::storage::outgoing::first_id;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 use wire::protocol::{Owner, ThreadCommand, ThreadEnvelope};
+use wire::store::StoreError;
 use worker::wasm_bindgen::JsValue;
-use worker::{D1PreparedStatement, Date, Env, Result, console_error};
+use worker::{Date, Env, console_error};
 
 use super::job;
 use crate::account::erasure::Stage as ErasureStage;
@@ -19,6 +20,7 @@ use crate::retention::{
 use crate::visit::{AROUND, Driven, RETENTION_SHARE};
 
 type Deleted = crate::job::Deleted<Vec<String>>;
+type Result<T> = std::result::Result<T, StoreError>;
 
 /// Drives the open run on, or begins one when the last is a day old, with at most so many requests.
 pub async fn drive(env: &Env, requests: u32) -> Result<Driven> {
@@ -31,15 +33,13 @@ pub async fn drive(env: &Env, requests: u32) -> Result<Driven> {
         return Ok(Driven { left: requests, is_idle: true });
     };
     let now = Date::now().as_millis();
-    let database = database(env)?;
     let stage = serde_json::to_string(&Stage::default())?;
     let begun = now.saturating_sub(EVERY_MS);
-    let begin = database.prepare(store::BEGIN).bind(&[number(now), text(&stage), number(begun)])?;
-    let take = database.prepare(store::TAKE).bind(&[number(now), number(now + LEASE_MS)])?;
-    let forget = database.prepare(store::FORGET).bind(&[number(now.saturating_sub(retention.kept_ms()))])?;
+    let begin = unowned::of_all(env, store::BEGIN, &[number(now), text(&stage), number(begun)])?;
+    let take = unowned::of_all(env, store::TAKE, &[number(now), number(now + LEASE_MS)])?;
+    let forget = unowned::of_all(env, store::FORGET, &[number(now.saturating_sub(retention.kept_ms()))])?;
     let results = batch(env, vec![begin, take, forget]).await?;
-    let taken = results.get(1).map(rows).transpose()?.unwrap_or_default();
-    let Some(mut run) = wire::json::from_str::<Vec<_>>(&taken)?.pop() else {
+    let Some(mut run) = results.rows(1)?.pop() else {
         return Ok(Driven { left: requests.saturating_sub(1), is_idle: true });
     };
     let mut port = Stored { env, requests: AROUND };
@@ -55,7 +55,7 @@ struct Stored<'a> {
 
 impl Port for Stored<'_> {
     type Stage = Stage;
-    type Error = worker::Error;
+    type Error = StoreError;
 
     async fn save(&mut self, run: &Job<Stage>, from: u64) -> Result<()> {
         self.write(store::SAVE, run, &[number(from), run.failures.into()]).await
@@ -88,14 +88,14 @@ impl Stored<'_> {
         }
     }
 
-    fn prepare(&self, sql: &str, values: &[JsValue]) -> Result<D1PreparedStatement> {
-        database(self.env)?.prepare(sql).bind(values)
+    fn statement(&self, sql: &str, values: &[JsValue]) -> Result<Statement> {
+        unowned::of_all(self.env, sql, values)
     }
 
     async fn write(&mut self, sql: &str, run: &Job<Stage>, more: &[JsValue]) -> Result<()> {
         self.requests += 1;
         let values = job::values(run, &[number(run.started_at)], more)?;
-        self.prepare(sql, &values)?.run().await.map(drop)
+        self.statement(sql, &values)?.run().await
     }
 
     /// The values with which erasures begin.
@@ -108,24 +108,24 @@ impl Stored<'_> {
         self.requests += 1;
         let after = text(key(stage, 0));
         let values = [self.begun(until)?.as_slice(), std::slice::from_ref(&after)].concat();
-        let erase = self.prepare(&store::erase_visitors(), &values)?;
-        let forget = self.prepare(&store::forget_visitors(), &values)?;
-        let end = self.prepare(&store::end_of_sessions(), &[after])?;
+        let erase = self.statement(&store::erase_visitors(), &values)?;
+        let forget = self.statement(&store::forget_visitors(), &values)?;
+        let end = self.statement(&store::end_of_sessions(), &[after])?;
         let results = batch(self.env, vec![erase, forget, end]).await?;
-        Ok(Deleted { count: count(results.first())?, next: keys(results.get(2))? })
+        Ok(Deleted { count: count(results.rows(0)?), next: keys(results.rows(2)?) })
     }
 
     async fn visitors_without_row(&mut self, stage: &Stage, until: u64) -> Result<Deleted> {
         self.requests += 2;
-        let list = self.prepare(&store::visitors_with_threads(), &[text(key(stage, 0))])?;
-        let found: Vec<Value> = wire::json::from_str(&rows(&list.all().await?)?)?;
+        let list = self.statement(&store::visitors_with_threads(), &[text(key(stage, 0))])?;
+        let found: Vec<Value> = list.rows().await?;
         let ids: Vec<&str> = found.iter().filter_map(|row| row.get("id")?.as_str()).collect();
         let next = (ids.len() >= VISITORS as usize).then(|| ids.last().map(|id| vec![(*id).to_owned()]));
         let visitors: Vec<Value> =
             ids.iter().filter_map(|id| Some(json!([id, visitor_hash(id.split_once(':')?.1)]))).collect();
         let values = [self.begun(until)?.as_slice(), &[text(&json!(visitors).to_string())]].concat();
-        let begun = self.prepare(&store::erase_visitors_without_row(), &values)?.all().await?;
-        Ok(Deleted { count: count(Some(&begun))?, next: next.flatten() })
+        let begun = self.statement(&store::erase_visitors_without_row(), &values)?.rows().await?;
+        Ok(Deleted { count: count(begun), next: next.flatten() })
     }
 
     async fn threads(&mut self, stage: &Stage, until: u64) -> Result<Deleted> {
@@ -138,9 +138,8 @@ impl Stored<'_> {
         }
         self.requests += 1;
         let own = [text(key(stage, 0)), text(key(stage, 1)), text(key(stage, 2)), number(until)];
-        let found = self.prepare(&store::idle_threads(), &own)?.all().await?;
-        let (mut idle, mut end): (Vec<Row>, Vec<Row>) =
-            wire::json::from_str::<Vec<Row>>(&rows(&found)?)?.into_iter().partition(|row| row.last == 0);
+        let found: Vec<Row> = self.statement(&store::idle_threads(), &own)?.rows().await?;
+        let (mut idle, mut end): (Vec<_>, Vec<_>) = found.into_iter().partition(|row| row.last == 0);
         let mut count = 0;
         for row in &idle {
             match self.expire(row.tenant.clone(), &row.user_id, &row.id, until).await {
@@ -168,17 +167,16 @@ impl Stored<'_> {
     async fn page(&mut self, table: &str, stage: &Stage, until: u64) -> Result<Deleted> {
         self.requests += 1;
         let own = [text(key(stage, 0)), text(key(stage, 1)), text(key(stage, 2))];
-        let end = self.prepare(&store::end_of_page(table), &own)?;
+        let end = self.statement(&store::end_of_page(table), &own)?;
         let values = [own.as_slice(), &[number(until)]].concat();
-        let delete = self.prepare(&store::delete_page(table), &values)?;
+        let delete = self.statement(&store::delete_page(table), &values)?;
         let results = batch(self.env, vec![end, delete]).await?;
-        Ok(Deleted { count: count(results.get(1))?, next: keys(results.first())? })
+        Ok(Deleted { count: count(results.rows(1)?), next: keys(results.rows(0)?) })
     }
 
     async fn oldest(&mut self, sql: &str, until: u64) -> Result<Deleted> {
         self.requests += 1;
-        let gone = self.prepare(sql, &[number(until)])?.all().await?;
-        let count = count(Some(&gone))?;
+        let count = count(self.statement(sql, &[number(until)])?.rows().await?);
         Ok(Deleted { count, next: (count >= ROWS.into()).then(Vec::new) })
     }
 
@@ -188,16 +186,15 @@ impl Stored<'_> {
             return Ok(Deleted::default());
         }
         self.requests += 1;
-        self.prepare(&store::merge(is_first), &[])?.run().await?;
+        self.statement(&store::merge(is_first), &[])?.run().await?;
         let is_over = self.segments().await? <= 1;
         Ok(Deleted { count: 1, next: (!is_over).then(Vec::new) })
     }
 
     async fn segments(&mut self) -> Result<u64> {
         self.requests += 1;
-        let found = self.prepare(store::SEGMENTS, &[])?.all().await?;
-        let found: Vec<Value> = wire::json::from_str(&rows(&found)?)?;
-        Ok(found.first().and_then(|row| row.get("segments")?.as_u64()).unwrap_or_default())
+        let found: Option<Value> = self.statement(store::SEGMENTS, &[])?.first().await?;
+        Ok(found.and_then(|row| row.get("segments")?.as_u64()).unwrap_or_default())
     }
 }
 
@@ -206,15 +203,12 @@ fn key(stage: &Stage, at: usize) -> &str {
     stage.after.get(at).map_or("", String::as_str)
 }
 
-fn count(result: Option<&worker::D1Result>) -> Result<u64> {
-    let found = result.map(rows).transpose()?.unwrap_or_default();
-    Ok(wire::json::from_str::<Vec<Value>>(&found)?.len() as u64)
+fn count(rows: Vec<Value>) -> u64 {
+    rows.len() as u64
 }
 
 /// The key that a statement found.
-fn keys(result: Option<&worker::D1Result>) -> Result<Option<Vec<String>>> {
-    let found = result.map(rows).transpose()?.unwrap_or_default();
-    let row = wire::json::from_str::<Vec<Value>>(&found)?.pop();
+fn keys(mut rows: Vec<Value>) -> Option<Vec<String>> {
     let part = |row: &Value, name: &str| Some(row.get(name)?.as_str()?.to_owned());
-    Ok(row.map(|row| ["k1", "k2", "k3"].iter().filter_map(|name| part(&row, name)).collect()))
+    rows.pop().map(|row| ["k1", "k2", "k3"].iter().filter_map(|name| part(&row, name)).collect())
 }

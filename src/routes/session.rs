@@ -3,6 +3,7 @@
 //! key gets a signed cookie where the deployment allows that; D1 has a row for it from the first turn on (`sessions`).
 
 use wire::protocol::{AuditAction, ErrorCode, SignIn, SignInWay, hex};
+use wire::store::StoreError;
 use worker::console_error;
 
 use super::sessions::agent;
@@ -167,7 +168,7 @@ pub async fn sign_out(call: &Call) -> Result<Answer, Failure> {
 }
 
 /// Ends the session of somebody who signed in.
-async fn sign_out_of(call: &Call, token: &SessionToken) -> worker::Result<()> {
+async fn sign_out_of(call: &Call, token: &SessionToken) -> Result<(), StoreError> {
     let owner = store::owner(&call.env, token).await?;
     let (hash, address) = (hex(&token.digest()), call.address_mark());
     let (action, target, address) = (AuditAction::SessionEnded, id_of(&hash), address.as_deref());

@@ -1,16 +1,18 @@
 //! Share links: made, listed and revoked by their owner; read by everybody who has one.
 
+use bindings::d1::Statement;
 use bindings::env::var;
 use features::shares::statements::THERE;
 use features::shares::store::{D1Shares, Found, expire as expire_some, find};
-use features::shares::{SharesError, TOKEN_BYTES, digest, not_found, offered, page as page_of, token};
+use features::shares::{TOKEN_BYTES, digest, not_found, offered, page as page_of, token};
 use platform::quota::Stored;
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, AuditAction, CreatedShare, ErrorCode, MAX_SHARED_BYTES, MAX_SHARES, NewShare, Owner, ShareList,
     ShareSummary, Shown, Snapshot, ThreadCommand, ThreadEnvelope,
 };
-use worker::{D1PreparedStatement, Date, Env, Fetcher};
+use wire::store::StoreError;
+use worker::{Date, Env, Fetcher};
 
 use super::credentials::Caller;
 use super::uploads::Upload;
@@ -44,13 +46,17 @@ pub async fn answer(
         SharesRoute::Shares => {
             let thread = query::thread(call.query())?.map(|id| id.to_string());
             let shares = D1Shares::new(&call.env, &caller.owner()?).list(thread.as_deref(), call.now).await;
-            Ok(Reply::json(200, &ShareList { shares: shares.map_err(failed("listing share links"))? }).into())
+            Ok(Reply::json(
+                200,
+                &ShareList { shares: shares.map_err(Failure::internal("listing share links"))? },
+            )
+            .into())
         }
         SharesRoute::RevokeShare { share } => {
             let owner = caller.owner()?;
             let log = logged(call, &owner, AuditAction::ShareRevoked, share, None)?;
             let revoked = D1Shares::new(&call.env, &owner).revoke(share, log).await;
-            match revoked.map_err(failed("revoking a share link"))? {
+            match revoked.map_err(Failure::internal("revoking a share link"))? {
                 true => Ok(Reply::empty().into()),
                 false => Err(not_found().into()),
             }
@@ -71,13 +77,8 @@ fn canonical(id: &str) -> String {
 }
 
 /// Deletes links whose time is over.
-pub async fn expire(env: &Env) -> worker::Result<()> {
-    let expired = expire_some(env, Date::now().as_millis(), EXPIRE_AT_ONCE).await;
-    expired.map_err(|SharesError(error)| worker::Error::RustError(error))
-}
-
-fn failed(doing: &'static str) -> impl FnOnce(SharesError) -> Failure {
-    move |SharesError(error)| Failure::internal(doing)(error)
+pub async fn expire(env: &Env) -> Result<(), StoreError> {
+    expire_some(env, Date::now().as_millis(), EXPIRE_AT_ONCE).await
 }
 
 /// Refuses where the operator has switched share links off.
@@ -124,7 +125,7 @@ async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answ
     let log = logged(call, &owner, AuditAction::ShareCreated, &share.id, Some(&share.thread_id))?;
     let stored = D1Shares::new(&call.env, &owner).insert(&share, (&hash, &content), log).await;
     upload.settle(call, if stored == Ok(true) { need } else { Stored::default() });
-    if !stored.map_err(failed("storing a share link"))? {
+    if !stored.map_err(Failure::internal("storing a share link"))? {
         let detail = format!(
             "a user has at most {MAX_SHARES} share links, with at most {MAX_SHARED_BYTES} bytes: revoke one"
         );
@@ -141,7 +142,7 @@ fn logged(
     action: AuditAction,
     target: &str,
     detail: Option<&str>,
-) -> Result<D1PreparedStatement, Failure> {
+) -> Result<Statement, Failure> {
     let address = call.address_mark();
     let deed = Deed { owner, action, target, detail, address: address.as_deref() };
     let there = Where { condition: THERE, values: Vec::new() };
@@ -153,7 +154,7 @@ fn logged(
 async fn alive(call: &Call, token: &str, with_content: bool) -> Result<Option<Found>, Failure> {
     let Some(digest) = digest(token) else { return Ok(None) };
     let found = find(&call.env, &digest, with_content, call.now).await;
-    let Some(found) = found.map_err(failed("reading a share link"))? else { return Ok(None) };
+    let Some(found) = found.map_err(Failure::internal("reading a share link"))? else { return Ok(None) };
     let (Some(owner), Ok(thread_id)) = (found.owner(), Uuid::try_parse(&found.thread_id)) else {
         return Ok(None);
     };

@@ -3,12 +3,13 @@
 use bindings::d1::text;
 use features::workflows::statements::THERE;
 use features::workflows::store::D1Workflows;
-use features::workflows::{self, Workflows, WorkflowsError};
+use features::workflows::{self, Workflows};
 use uuid::Uuid;
 use wire::protocol::{
     ApiError, ContinueSession, ErrorCode, MAX_WORKFLOWS, NewSession, Owner, ThreadCommand, ThreadEnvelope,
     WorkflowDetail, WorkflowList, WrittenDefinition, check_workflow_id,
 };
+use wire::store::StoreError;
 
 use super::{audit, chat, object, sessions, threads, uploads};
 use crate::audit::store::Where;
@@ -93,6 +94,6 @@ fn not_found() -> ApiError {
     ApiError::new(ErrorCode::WorkflowNotFound, "there is no workflow with this id")
 }
 
-fn unreachable(WorkflowsError(error): WorkflowsError) -> Failure {
+fn unreachable(error: StoreError) -> Failure {
     Failure::internal("reading workflows")(error)
 }

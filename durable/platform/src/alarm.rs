@@ -221,7 +221,7 @@ impl Thread {
     pub(crate) async fn was_erased(&self) -> Result<bool, StoreError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else { return Ok(false) };
         let asking = tell::was_erased(&self.env, &thread.owner, thread.created_at);
-        let was_erased = asking.await.map_err(StoreError)?;
+        let was_erased = asking.await?;
         // Meanwhile it may have been deleted: a timer would wake what is left of it for ever.
         if was_erased && self.store.meta()?.is_some_and(|meta| meta.thread.is_some()) {
             self.store.set_timer(Reason::Erase, ERASED)?;

@@ -44,6 +44,11 @@ pub fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     Option::deserialize(from).map(Option::unwrap_or_default)
 }
 
+/// Reads a column of a table whose text is JSON.
+pub fn column<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> std::result::Result<T, D::Error> {
+    from_str(&String::deserialize(from)?).map_err(serde::de::Error::custom)
+}
+
 /// A value as this reader reads it.
 struct Read<T>(T);
 

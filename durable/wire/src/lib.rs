@@ -9,6 +9,7 @@ pub mod protocol;
 pub mod redact;
 pub mod signing;
 pub mod sse;
+pub mod store;
 pub mod surrogates;
 pub mod tagged;
 pub mod time;

@@ -106,15 +106,15 @@ fn what_the_next_life_writes_is_no_jobs() {
     let own: [&dyn ToSql; 3] = [&"acme", &"key:ada", &""];
     let place: [&dyn ToSql; 5] = [&"", &1, &"{}", &"{}", &3_000];
     let all: Vec<&dyn ToSql> = own.iter().chain(&place).copied().collect();
-    assert_eq!(database.execute(END, all.as_slice()).unwrap(), 1);
+    assert_eq!(database.execute(&END, all.as_slice()).unwrap(), 1);
     assert_eq!(gone("memories"), 0, "the job has ended");
-    assert_eq!(database.execute(END, all.as_slice()).unwrap(), 0);
+    assert_eq!(database.execute(&END, all.as_slice()).unwrap(), 0);
 }
 
 #[test]
 fn one_job_of_a_user_runs_and_one_driver_owns_it() {
     let database = migrated();
-    let runs = || count(&database, RUNS, &[&"acme", &"key:ada"]) == 1;
+    let runs = || count(&database, &RUNS, &[&"acme", &"key:ada"]) == 1;
     assert!(!runs() && begin(&database, "first", 1_000) && runs());
     assert!(!begin(&database, "second", 1_001), "a job runs");
     assert!(take(&database, 1_000) && !take(&database, 1_099) && take(&database, 1_100));
@@ -122,7 +122,7 @@ fn one_job_of_a_user_runs_and_one_driver_owns_it() {
         let own: [&dyn ToSql; 4] = [&"acme", &"key:ada", &"", &""];
         let more: [&dyn ToSql; 5] = [&lease, &"{\"sweep\":1}", &"{}", &from, &0];
         let all: Vec<&dyn ToSql> = own.iter().chain(&more).copied().collect();
-        database.execute(SAVE, all.as_slice()).unwrap()
+        database.execute(&SAVE, all.as_slice()).unwrap()
     };
     assert_eq!([save(1, 0), save(2, 1_500)], [0, 1], "the first driver has lost its lease");
     let one = |receipt: &str, now: u64| count(&database, TAKE_ONE, &[&now, &(now + 100), &receipt]);
@@ -153,7 +153,7 @@ fn keys_that_a_users_keys_minted_for_others_stay_below_the_key_that_minted_the_u
     }
     assert!(begin(&database, "r", 1_000) && take(&database, 1_000));
     let (_, rows) = of_users().find(|(name, _)| *name == "api_keys").unwrap();
-    database.execute(BEQUEATH, ["acme", "key:ada"]).unwrap();
+    database.execute(&BEQUEATH, ["acme", "key:ada"]).unwrap();
     assert_eq!(count(&database, &delete("api_keys", &rows), &[&"acme", &"key:ada", &"", &9, &1]), 2);
     let sql = "SELECT group_concat(prefix || ' ' || ifnull(created_by, '-'), ', ') FROM (SELECT * FROM api_keys ORDER BY prefix)";
     let left: String = database.query_row(sql, [], |row| row.get(0)).unwrap();

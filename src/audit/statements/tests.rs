@@ -1,6 +1,7 @@
 //! The entries of deletions on real tables: each is written in the transaction of its deletion, and where there is something to
 //! delete. Issue 42, M1: a loop of deletions of ids that nobody has filled the log.
 
+use bindings::sql::OwnedSql;
 use features::knowledge::statements as knowledge;
 use features::{projects, shares, workflows};
 use rusqlite::types::Value;
@@ -42,7 +43,7 @@ struct Deletion {
     table: &'static str,
     condition: &'static str,
     condition_values: &'static [&'static str],
-    statements: &'static [&'static str],
+    statements: &'static [OwnedSql<'static>],
     statement_values: &'static [&'static str],
 }
 
@@ -175,7 +176,7 @@ fn a_user_leaves_a_thousand_entries_of_an_action_in_a_day() {
     let database = migrated();
     let is_full = |since: i64, action: &str| {
         let more = [Value::Integer(since), text(action), Value::Integer(i64::from(MAX_A_DAY) - 1)];
-        count(&database, HAS_LEFT, user_values(&[]).into_iter().chain(more).collect()) == 1
+        count(&database, &HAS_LEFT, user_values(&[]).into_iter().chain(more).collect()) == 1
     };
     for at in 1..i64::from(MAX_A_DAY) {
         assert!(write(&database, "t", at, "true", &[]));
@@ -185,7 +186,7 @@ fn a_user_leaves_a_thousand_entries_of_an_action_in_a_day() {
     assert!(write(&database, "t", 5_001, "true", &[]));
     assert!(is_full(0, "data_deleted") && !is_full(0, "signed_in") && !is_full(1, "data_deleted"));
     // All visitors are one tenant, whose log is long.
-    assert!(plan(&database, HAS_LEFT).contains("user_id=? AND created_at>?"));
+    assert!(plan(&database, &HAS_LEFT).contains("user_id=? AND created_at>?"));
 }
 
 // A visitor costs nothing: each export of one who has nothing left an entry.

@@ -1,10 +1,12 @@
 //! The rows of sessions in D1, beyond those of signing in (`signed_in::store`).
 
-use bindings::d1::{batch, database, number, rows, text};
+use bindings::d1::{Owned, Statement, batch, maybe, number, text, unowned};
+use bindings::sql::OwnedSql;
 use serde::Deserialize;
 use wire::protocol::{Owner, SessionSummary};
+use wire::store::StoreError;
+use worker::Env;
 use worker::wasm_bindgen::JsValue;
-use worker::{D1PreparedStatement, Env, Result};
 
 use super::statements::{IS_OPEN, end_of_visit};
 use super::visitor_hash;
@@ -56,59 +58,59 @@ impl From<ListedRow> for SessionSummary {
     }
 }
 
-fn of_user(owner: &Owner, now: u64) -> [JsValue; 3] {
-    [text(&owner.tenant), text(&owner.user_id()), number(now)]
-}
-
 /// The sessions of a user, newest first.
-pub async fn list(env: &Env, owner: &Owner, current: &str, now: u64) -> Result<Vec<SessionSummary>> {
+pub async fn list(
+    env: &Env,
+    owner: &Owner,
+    current: &str,
+    now: u64,
+) -> Result<Vec<SessionSummary>, StoreError> {
     const ORDER: &str = "ORDER BY s.created_at DESC, s.hash";
-    let (query, values) = match owner.issuer.as_str() {
+    let listed: Vec<ListedRow> = match owner.issuer.as_str() {
         session::ISSUER => {
-            let own = text(&visitor_hash(&owner.user));
             let of_visitor =
                 "FROM sessions s WHERE s.hash = ?1 AND s.revoked_at IS NULL AND s.expires_at > ?3";
-            (format!("{LISTED} {of_visitor}"), vec![own, JsValue::NULL, number(now), text(current)])
+            let own = text(&visitor_hash(&owner.user));
+            let values = [own, JsValue::NULL, number(now), text(current)];
+            unowned::by_secret(env, format!("{LISTED} {of_visitor}"), &values)?.rows().await?
         }
         _ => {
-            let [tenant, user, now] = of_user(owner, now);
-            (format!("{LISTED} {} {ORDER}", open_of(owner)), vec![tenant, user, now, text(current)])
+            let sql = format!("{LISTED} {} {ORDER}", open_of(owner));
+            Owned::new(env, owner).select(OwnedSql::composed(&sql)?, &[number(now), text(current)]).await?
         }
     };
-    let listed = rows(&database(env)?.prepare(query).bind(&values)?.all().await?)?;
-    Ok(wire::json::from_str::<Vec<ListedRow>>(&listed)?.into_iter().map(SessionSummary::from).collect())
+    Ok(listed.into_iter().map(SessionSummary::from).collect())
 }
 
 /// Ends the session with this id, of a user who is no visitor; false if they have none with it.
-pub async fn end(env: &Env, deed: &Deed<'_>, now: u64) -> Result<bool> {
+pub async fn end(env: &Env, deed: &Deed<'_>, now: u64) -> Result<bool, StoreError> {
     let open = open_of(deed.owner);
     let condition = format!("EXISTS (SELECT 1 {open} AND substr(s.hash, 1, 32) = ?4)");
     let query = format!(
         "DELETE FROM sessions WHERE hash IN (SELECT s.hash {open} AND substr(s.hash, 1, 32) = ?4) RETURNING hash"
     );
     let row = row_where(env, deed, now, Where { condition: &condition, values: Vec::new() })?;
-    let [tenant, user, now] = of_user(deed.owner, now);
-    let end = database(env)?.prepare(query).bind(&[tenant, user, now, text(deed.target)])?;
-    let results = batch(env, vec![row, end]).await?;
-    Ok(results.last().map(rows).transpose()?.is_some_and(|ended| ended != "[]"))
+    let values = [number(now), text(deed.target)];
+    let end = Owned::new(env, deed.owner).statement(OwnedSql::composed(&query)?, &values)?;
+    batch(env, vec![row, end]).await?.any(1)
 }
 
 /// Ends all sessions of a user who is no visitor but the current one.
-pub async fn end_others(env: &Env, deed: &Deed<'_>, current: &str, now: u64) -> Result<()> {
+pub async fn end_others(env: &Env, deed: &Deed<'_>, current: &str, now: u64) -> Result<(), StoreError> {
     let open = open_of(deed.owner);
     let query = format!("DELETE FROM sessions WHERE hash IN (SELECT s.hash {open} AND s.hash <> ?4)");
     let condition = format!("EXISTS (SELECT 1 {open} AND s.hash <> ?9)");
     let row = row_where(env, deed, now, Where { condition: &condition, values: vec![text(current)] })?;
-    let [tenant, user, now] = of_user(deed.owner, now);
-    let end = database(env)?.prepare(query).bind(&[tenant, user, now, text(current)])?;
+    let values = [number(now), text(current)];
+    let end = Owned::new(env, deed.owner).statement(OwnedSql::composed(&query)?, &values)?;
     batch(env, vec![row, end]).await.map(drop)
 }
 
 /// Writes down that a signed-in user has come back, where that is news.
-pub async fn touch(env: &Env, hash: &str, now: u64, before: u64) -> Result<()> {
+pub async fn touch(env: &Env, hash: &str, now: u64, before: u64) -> Result<(), StoreError> {
     const QUERY: &str =
         "UPDATE sessions SET seen_at = ?2 WHERE hash = ?1 AND coalesce(seen_at, created_at) <= ?3";
-    database(env)?.prepare(QUERY).bind(&[text(hash), number(now), number(before)])?.run().await.map(drop)
+    unowned::by_secret(env, QUERY, &[text(hash), number(now), number(before)])?.run().await
 }
 
 /// The state of a visitor's session, by its row.
@@ -121,14 +123,13 @@ pub enum VisitorRow {
 }
 
 /// The row of a visitor's session.
-pub async fn of_visitor(env: &Env, hash: &str) -> Result<VisitorRow> {
+pub async fn of_visitor(env: &Env, hash: &str) -> Result<VisitorRow, StoreError> {
     const QUERY: &str = "SELECT revoked_at FROM sessions WHERE hash = ?1";
     #[derive(Deserialize)]
     struct Row {
         revoked_at: Option<u64>,
     }
-    let found = rows(&database(env)?.prepare(QUERY).bind(&[text(hash)])?.all().await?)?;
-    Ok(match wire::json::from_str::<Vec<Row>>(&found)?.pop() {
+    Ok(match unowned::by_secret(env, QUERY, &[text(hash)])?.first().await? {
         None => VisitorRow::None,
         Some(Row { revoked_at: None }) => VisitorRow::Open,
         Some(Row { revoked_at: Some(_) }) => VisitorRow::Ended,
@@ -137,25 +138,30 @@ pub async fn of_visitor(env: &Env, hash: &str) -> Result<VisitorRow> {
 
 /// Writes the row of a visitor's session, unless there is one. It deletes the sessions that are over. Where the session has
 /// ended with an erasure that found nothing, the erasure begins again: the visitor has stored something meanwhile.
-pub async fn keep_visitor(env: &Env, session: &AnonymousSession, agent: &str, now: u64) -> Result<()> {
+pub async fn keep_visitor(
+    env: &Env,
+    session: &AnonymousSession,
+    agent: &str,
+    now: u64,
+) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO sessions (hash, key_prefix, user_id, created_at, seen_at, expires_at, agent) \
         VALUES (?1, '', ?2, ?3, ?3, ?4, ?5) ON CONFLICT (hash) DO NOTHING";
     let owner = session.principal().owner;
     let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
     let stage = text(&serde_json::to_string(&Stage::default())?);
     let again = [hash.clone(), user.clone(), number(now), stage];
-    let again = database(env)?.prepare(BEGIN_AGAIN).bind(&again)?;
+    let again = unowned::by_secret(env, BEGIN_AGAIN, &again)?;
     let values = [hash, user, number(now), number(session.expires_at), text(agent)];
-    let insert = database(env)?.prepare(INSERT).bind(&values)?;
+    let insert = unowned::by_secret(env, INSERT, &values)?;
     batch(env, vec![over(env, now)?, insert, again]).await.map(drop)
 }
 
 /// Writes down that a visitor's cookie is renewed, where the session has a row or the visitor has threads.
-pub async fn renew_visitor(env: &Env, session: &AnonymousSession, now: u64) -> Result<()> {
+pub async fn renew_visitor(env: &Env, session: &AnonymousSession, now: u64) -> Result<(), StoreError> {
     let owner = session.principal().owner;
     let (hash, user) = (text(&visitor_hash(&owner.user)), text(&owner.user_id()));
     let values = [hash, number(now), number(session.expires_at), user];
-    database(env)?.prepare(RENEW_VISITOR).bind(&values)?.run().await.map(drop)
+    unowned::by_secret(env, RENEW_VISITOR, &values)?.run().await
 }
 
 /// Ends a visitor's session. The row stays until the last cookie that may be out there is over: one that was renewed now.
@@ -166,20 +172,18 @@ pub async fn end_visitor(
     deed: &Deed<'_>,
     session: &AnonymousSession,
     (network, now): (Option<&str>, u64),
-) -> Result<bool> {
+) -> Result<bool, StoreError> {
     let (hash, user) = (text(&visitor_hash(&deed.owner.user)), text(&deed.owner.user_id()));
     let row = row_where(env, deed, now, Where { condition: IS_OPEN, values: vec![hash.clone()] })?;
-    let network = network.map_or(JsValue::NULL, text);
-    let values = [hash, user, number(now), number(session.expires_at), network];
-    let end = database(env)?.prepare(end_of_visit()).bind(&values)?;
-    let results = batch(env, vec![row, over(env, now)?, end]).await?;
-    Ok(results.last().map(rows).transpose()?.is_some_and(|ended| ended != "[]"))
+    let values = [hash, user, number(now), number(session.expires_at), maybe(network, text)];
+    let end = unowned::by_secret(env, end_of_visit(), &values)?;
+    batch(env, vec![row, over(env, now)?, end]).await?.any(2)
 }
 
 /// Deletes the sessions that are over. Those of visitors stay until the retention has begun to erase the visitor's data:
 /// no other row tells when they were last seen.
-pub fn over(env: &Env, now: u64) -> Result<D1PreparedStatement> {
+pub fn over(env: &Env, now: u64) -> Result<Statement, StoreError> {
     const QUERY: &str =
         "DELETE FROM sessions WHERE expires_at <= ?1 AND (user_id IS NULL OR tenant IS NOT NULL)";
-    database(env)?.prepare(QUERY).bind(&[number(now)])
+    unowned::of_all(env, QUERY, &[number(now)])
 }

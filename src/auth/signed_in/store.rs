@@ -1,9 +1,11 @@
 //! The rows of signed-in sessions in D1. A row has the digest of its token, never the token.
 
-use bindings::d1::{batch, database, number, rows, text};
+use bindings::d1::{Owned, batch, number, text, unowned};
+use bindings::sql::OwnedSql;
 use wire::protocol::{Owner, hex};
+use wire::store::StoreError;
+use worker::Env;
 use worker::wasm_bindgen::JsValue;
-use worker::{Env, Result};
 
 use super::{MAX_SESSIONS, SessionToken};
 use crate::audit::store::Where;
@@ -21,7 +23,7 @@ pub enum SessionRow {
 }
 
 /// The row of a session. A user whose data is erased has none from an identity provider meanwhile, whenever it began.
-pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>> {
+pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>, StoreError> {
     // Without a key the row names its user. An earlier Worker finds no key for it, and refuses the session.
     const QUERY: &str = "SELECT s.key_prefix AS prefix, coalesce(k.name, '') AS name, coalesce(k.hash, '') AS hash, \
         coalesce(k.tenant, s.tenant) AS tenant, coalesce(k.user_id, s.user_id) AS user_id, \
@@ -30,8 +32,7 @@ pub async fn find(env: &Env, token: &SessionToken) -> Result<Option<SessionRow>>
         WHERE s.hash = ?1 AND (k.prefix IS NOT NULL OR (s.key_prefix = '' AND s.tenant IS NOT NULL \
         AND NOT EXISTS (SELECT 1 FROM erasures e WHERE e.tenant = s.tenant AND e.user_id = s.user_id \
         AND e.ended_at IS NULL)))";
-    let found = rows(&database(env)?.prepare(QUERY).bind(&[hash(token)])?.all().await?)?;
-    let row = wire::json::from_str::<Vec<KeyRow>>(&found)?.pop();
+    let row: Option<KeyRow> = unowned::by_secret(env, QUERY, &[hash(token)])?.first().await?;
     Ok(row.map(|row| match row.prefix.as_str() {
         "" => SessionRow::OfProvider(row),
         _ => SessionRow::OfKey(row),
@@ -50,17 +51,16 @@ pub struct NewSession<'a> {
 
 /// Stores a session of a user. To make room it deletes the sessions that are over, and the oldest of the user beyond
 /// [`MAX_SESSIONS`]. The deed is the sign-in of the user.
-pub async fn insert(env: &Env, deed: &Deed<'_>, session: NewSession<'_>) -> Result<()> {
+pub async fn insert(env: &Env, deed: &Deed<'_>, session: NewSession<'_>) -> Result<(), StoreError> {
     const INSERT: &str = "INSERT INTO sessions \
         (hash, key_prefix, created_at, seen_at, expires_at, agent, tenant, user_id) \
         VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7)";
     let NewSession { token, prefix, agent, now, expires_at } = session;
-    let (database, owner) = (database(env)?, deed.owner);
-    let (tenant, user) = (text(&owner.tenant), text(&owner.user_id()));
+    let owner = deed.owner;
     let of_user = match prefix {
         // The key's row has its user.
         Some(_) => [JsValue::NULL, JsValue::NULL],
-        None => [tenant.clone(), user.clone()],
+        None => [text(&owner.tenant), text(&owner.user_id())],
     };
     let values =
         [hash(token), text(prefix.unwrap_or_default()), number(now), number(expires_at), text(agent)];
@@ -71,15 +71,15 @@ pub async fn insert(env: &Env, deed: &Deed<'_>, session: NewSession<'_>) -> Resu
     );
     let statements = vec![
         sessions::store::over(env, now)?,
-        database.prepare(INSERT).bind(&[values.to_vec(), of_user.to_vec()].concat())?,
-        database.prepare(surplus).bind(&[tenant, user, JsValue::from(MAX_SESSIONS)])?,
+        unowned::by_secret(env, INSERT, &[values.as_slice(), &of_user].concat())?,
+        Owned::new(env, owner).statement(OwnedSql::composed(&surplus)?, &[JsValue::from(MAX_SESSIONS)])?,
         audit::store::row(env, deed, now)?,
     ];
     batch(env, statements).await.map(drop)
 }
 
 /// The user of a session, if there is one.
-pub async fn owner(env: &Env, token: &SessionToken) -> Result<Option<Owner>> {
+pub async fn owner(env: &Env, token: &SessionToken) -> Result<Option<Owner>, StoreError> {
     let found = find(env, token).await?.map(|row| match row {
         SessionRow::OfKey(row) | SessionRow::OfProvider(row) => (row.tenant, row.user_id),
     });
@@ -90,12 +90,17 @@ pub async fn owner(env: &Env, token: &SessionToken) -> Result<Option<Owner>> {
 }
 
 /// Ends a session. The deed, where somebody's session ends, is its end.
-pub async fn delete(env: &Env, token: &SessionToken, deed: Option<&Deed<'_>>, now: u64) -> Result<()> {
+pub async fn delete(
+    env: &Env,
+    token: &SessionToken,
+    deed: Option<&Deed<'_>>,
+    now: u64,
+) -> Result<(), StoreError> {
     const QUERY: &str = "DELETE FROM sessions WHERE hash = ?1";
     const THERE: &str = "EXISTS (SELECT 1 FROM sessions WHERE hash = ?9)";
     let there = || Where { condition: THERE, values: vec![hash(token)] };
     let row = deed.map(|deed| audit::store::row_where(env, deed, now, there())).transpose()?;
-    let end = database(env)?.prepare(QUERY).bind(&[hash(token)])?;
+    let end = unowned::by_secret(env, QUERY, &[hash(token)])?;
     batch(env, row.into_iter().chain([end]).collect()).await.map(drop)
 }
 

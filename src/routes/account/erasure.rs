@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use bindings::d1::{batch, database, number, rows, text};
-use features::knowledge::KnowledgeError;
+use bindings::d1::{Owned, Statement, batch, maybe, number, text, unowned};
+use bindings::sql::OwnedSql;
 use features::knowledge::store::collections::D1Collections;
 use features::knowledge::store::deletion::REMOVALS;
 use platform::storage::outgoing::first_id;
@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 use wire::protocol::{AuditAction, Owner, ThreadCommand, ThreadEnvelope, hex};
+use wire::store::StoreError;
 use worker::wasm_bindgen::JsValue;
-use worker::{D1PreparedStatement, Date, Env, Result, console_error};
+use worker::{Date, Env, console_error};
 
 use super::{BUCKET, UNLISTED_MS};
 use crate::account::erasure::{
@@ -37,10 +38,11 @@ use crate::routes::{credentials, job};
 use crate::visit::Driven;
 
 type Deleted = crate::job::Deleted<String>;
+type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Begins the erasure of the caller's data. From here on none of their keys and sessions opens anything: within a minute
 /// everywhere.
-pub async fn begin(call: &Call, owner: Owner, body: &[u8]) -> std::result::Result<Answer, Failure> {
+pub async fn begin(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
     Confirmation::check(body)?;
     let mut drawn = [0_u8; 16];
     getrandom::fill(&mut drawn).map_err(Failure::internal("drawing a receipt"))?;
@@ -60,7 +62,7 @@ pub async fn begin(call: &Call, owner: Owner, body: &[u8]) -> std::result::Resul
 }
 
 /// Tells the progress of an erasure to whoever has its receipt, and drives it on.
-pub async fn progress(call: &Call) -> std::result::Result<Answer, Failure> {
+pub async fn progress(call: &Call) -> Result<Answer, Failure> {
     let receipt = query::receipt(call.query());
     let digest = digest(receipt_of(receipt.as_deref())?);
     let env = &call.env;
@@ -72,7 +74,7 @@ pub async fn progress(call: &Call) -> std::result::Result<Answer, Failure> {
     Ok(Reply::json(200, &found.ok_or_else(not_found)?).with("cache-control", "no-store").into())
 }
 
-fn receipt_of(text: Option<&str>) -> std::result::Result<&str, Failure> {
+fn receipt_of(text: Option<&str>) -> Result<&str, Failure> {
     Ok(receipt(text)?)
 }
 
@@ -89,8 +91,7 @@ pub fn go_on(call: &Call) {
 /// Drives the open jobs on, with at most so many requests, and forgets those that ended long ago.
 pub async fn drive(env: &Env, requests: u32) -> Result<Driven> {
     let now = Date::now().as_millis();
-    let forget = database(env)?.prepare(store::FORGET).bind(&[number(now.saturating_sub(KEPT_MS))])?;
-    forget.run().await?;
+    unowned::of_all(env, store::FORGET, &[number(now.saturating_sub(KEPT_MS))])?.run().await?;
     let mut left = requests.saturating_sub(1);
     while left > STEP_REQUESTS + 1 {
         left -= 1;
@@ -106,38 +107,27 @@ pub async fn drive(env: &Env, requests: u32) -> Result<Driven> {
 
 /// Whether the user's data is being erased.
 pub async fn runs(env: &Env, owner: &Owner) -> Result<bool> {
-    let values = [text(&owner.tenant), text(&owner.user_id())];
-    Ok(rows(&database(env)?.prepare(store::RUNS).bind(&values)?.all().await?)? != "[]")
+    Owned::new(env, owner).any(store::RUNS, &[]).await
 }
 
 /// Writes the row of a job and ends the user's credentials, all or nothing.
-async fn insert(call: &Call, owner: &Owner, receipt: &str) -> std::result::Result<Begun, Failure> {
-    let failed = || Failure::internal::<worker::Error>("beginning an erasure");
+async fn insert(call: &Call, owner: &Owner, receipt: &str) -> Result<Begun, Failure> {
+    let failed = || Failure::internal::<StoreError>("beginning an erasure");
     let has_files = has_files(&call.env, owner).await.map_err(failed())?;
     let statements = beginning(call, owner, (receipt, has_files)).map_err(failed())?;
     let results = batch(&call.env, statements).await.map_err(failed())?;
-    let [begun, running, ..] = results.as_slice() else { return Err(failed()("no results".into())) };
-    let runs = rows(running).map_err(failed())? != "[]";
-    let begun = Begun::from_rows(&rows(begun).map_err(failed())?, runs);
-    Ok(begun.map_err(Failure::internal("beginning an erasure"))??)
+    let (begun, runs) = (results.rows(0).map_err(failed())?, results.any(1).map_err(failed())?);
+    Ok(Begun::from_row(begun.first(), runs)?)
 }
 
 /// The statements of [`insert`].
-fn beginning(
-    call: &Call,
-    owner: &Owner,
-    (receipt, has_files): (&str, bool),
-) -> Result<Vec<D1PreparedStatement>> {
-    let (database, now) = (database(&call.env)?, call.now);
-    let own = || [text(&owner.tenant), text(&owner.user_id())];
-    let of_user = |sql: &str, more: Vec<JsValue>| -> Result<D1PreparedStatement> {
-        database.prepare(sql).bind(&own().into_iter().chain(more).collect::<Vec<_>>())
-    };
+fn beginning(call: &Call, owner: &Owner, (receipt, has_files): (&str, bool)) -> Result<Vec<Statement>> {
+    let (owned, now) = (Owned::new(&call.env, owner), call.now);
     let visitor = Uuid::try_parse(&owner.user).ok().filter(|_| owner.issuer == wire::protocol::ANONYMOUS);
-    let network = visitor.and_then(|_| call.network_mark()).map_or(JsValue::NULL, |mark| text(&mark));
+    let network = maybe(visitor.and_then(|_| call.network_mark()), |mark| text(&mark));
     let stage = serde_json::to_string(&Stage { address: call.address_mark(), ..Stage::default() })?;
     let flag = |flag: bool| number(u64::from(flag));
-    let job = vec![
+    let job = [
         text(&visit_of(owner)),
         text(receipt),
         number(now),
@@ -147,15 +137,15 @@ fn beginning(
         flag(visitor.is_some()),
     ];
     let mut statements = vec![
-        of_user(&store::begin(), job)?,
-        of_user(store::RUNS, Vec::new())?,
-        of_user(store::REVOKE, vec![number(now)])?,
-        of_user(store::SIGN_OUT, Vec::new())?,
+        owned.statement(OwnedSql::composed(&store::begin())?, &job)?,
+        owned.statement(store::RUNS, &[])?,
+        owned.statement(store::REVOKE, &[number(now)])?,
+        owned.statement(store::SIGN_OUT, &[])?,
     ];
     if let Some(user) = visitor {
         let over = AnonymousSession::begin(user, now).expires_at;
         let values = [text(&visitor_hash(&owner.user)), number(now), number(over), text(receipt), network];
-        statements.push(database.prepare(store::END_VISIT).bind(&values)?);
+        statements.push(unowned::by_secret(&call.env, store::END_VISIT, &values)?);
     }
     Ok(statements)
 }
@@ -165,7 +155,7 @@ async fn has_files(env: &Env, owner: &Owner) -> Result<bool> {
     // A deployment without the bucket has no files.
     let Ok(bucket) = env.bucket(BUCKET) else { return Ok(false) };
     for folder in kinds::of_owner(owner) {
-        if !bucket.list().prefix(folder.prefix).limit(1).execute().await?.objects().is_empty() {
+        if !bucket.list().prefix(folder.prefix).limit(1).execute().await.map_err(r2)?.objects().is_empty() {
             return Ok(true);
         }
     }
@@ -183,10 +173,10 @@ async fn take(env: &Env, sql: &str, now: u64, receipt: Option<&str>) -> Result<O
     }
     let values: Vec<JsValue> =
         [number(now), number(now + LEASE_MS)].into_iter().chain(receipt.map(text)).collect();
-    let taken = rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?;
-    let Some(taken) = wire::json::from_str::<Vec<Taken>>(&taken)?.pop() else { return Ok(None) };
-    let Taken { tenant, user_id, job } = taken;
-    let (issuer, user) = user_id.split_once(':').ok_or("an erasure of nobody")?;
+    let taken = unowned::of_all(env, sql, &values)?.first().await?;
+    let Some(Taken { tenant, user_id, job }) = taken else { return Ok(None) };
+    let nobodys = || StoreError("an erasure of nobody".to_owned());
+    let (issuer, user) = user_id.split_once(':').ok_or_else(nobodys)?;
     Ok(Some((Owner { issuer: issuer.to_owned(), tenant, user: user.to_owned() }, job)))
 }
 
@@ -195,16 +185,16 @@ async fn read(env: &Env, receipt: &str) -> Result<Option<Erasure>> {
     struct Row {
         started_at: u64,
         ended_at: Option<u64>,
-        removed: String,
+        #[serde(deserialize_with = "wire::json::column")]
+        removed: BTreeMap<String, u64>,
     }
-    let found = rows(&database(env)?.prepare(store::PROGRESS).bind(&[text(receipt)])?.all().await?)?;
-    let found = wire::json::from_str::<Vec<Row>>(&found)?.pop();
-    found
-        .map(|Row { started_at, ended_at, removed }| {
-            let removed = wire::json::from_str(&removed)?;
-            Ok(Erasure { receipt: None, started_at, ended_at, removed })
-        })
-        .transpose()
+    let found = unowned::by_secret(env, store::PROGRESS, &[text(receipt)])?.first().await?;
+    Ok(found.map(|Row { started_at, ended_at, removed }| Erasure {
+        receipt: None,
+        started_at,
+        ended_at,
+        removed,
+    }))
 }
 
 fn digest(receipt: &str) -> String {
@@ -236,10 +226,8 @@ impl Erasing for Stored<'_> {
     async fn threads(&mut self, after: &str, left: &[String]) -> Result<Threads> {
         self.requests += 1;
         let since = first_id(self.now().saturating_sub(UNLISTED_MS));
-        let [tenant, user_id, _] = self.of_job();
-        let values = [tenant, user_id, text(after), THREADS.into(), text(&since)];
-        let found = rows(&database(self.env)?.prepare(store::THREADS).bind(&values)?.all().await?)?;
-        let ids: Vec<Value> = wire::json::from_str(&found)?;
+        let values = [text(after), THREADS.into(), text(&since)];
+        let ids: Vec<Value> = self.owned().select(store::THREADS, &values).await?;
         let ids: Vec<&str> = ids.iter().filter_map(|row| row.get("id")?.as_str()).collect();
         let (mut count, mut failed) = (0, Vec::new());
         for id in ids.iter().filter(|id| !left.iter().any(|left| left == *id)) {
@@ -271,52 +259,48 @@ impl Erasing for Stored<'_> {
     async fn vectors(&mut self, after: &str) -> Result<Deleted> {
         self.requests += 1 + REMOVALS;
         let collections = D1Collections::new(self.env, self.owner);
-        let next = collections.erase_vectors(after).await;
-        let next = next.map_err(|KnowledgeError(error)| worker::Error::RustError(error))?;
-        Ok(Deleted { count: 0, next })
+        Ok(Deleted { count: 0, next: collections.erase_vectors(after).await? })
     }
 
     async fn files(&mut self, prefix: &str) -> Result<Deleted> {
         // A deployment without the bucket has no files.
         let Ok(bucket) = self.env.bucket(BUCKET) else { return Ok(Deleted::default()) };
         self.requests += 2;
-        let list = bucket.list().prefix(prefix).execute().await?;
+        let list = bucket.list().prefix(prefix).execute().await.map_err(r2)?;
         let keys: Vec<String> = list.objects().iter().map(|object| object.key()).collect();
         let count = keys.len() as u64;
         if count > 0 {
-            bucket.delete_multiple(keys).await?;
+            bucket.delete_multiple(keys).await.map_err(r2)?;
         }
         Ok(Deleted { count, next: list.truncated().then(String::new) })
     }
 
     async fn rows(&mut self, lease: u64, table: &str, rows_of: &Rows) -> Result<Deleted> {
         self.requests += 1;
-        let database = database(self.env)?;
-        let values = [self.of_job().as_slice(), &[rows_of.at_once.into(), number(lease)]].concat();
-        let delete = database.prepare(store::delete(table, rows_of)).bind(&values)?;
+        let (owned, visit) = (self.owned(), text(&visit_of(self.owner)));
+        let delete = store::delete(table, rows_of);
+        let values = [visit, rows_of.at_once.into(), number(lease)];
+        let delete = owned.statement(OwnedSql::composed(&delete)?, &values)?;
+        let of_index = |sql: &str| unowned::of_all(self.env, sql, &[]);
         let (before, after) = match table {
-            "chunks" => (Some(database.prepare(store::SECURELY)), Some(database.prepare(store::BY_MERGE))),
-            "api_keys" => {
-                let own = [text(&self.owner.tenant), text(&self.owner.user_id())];
-                (Some(database.prepare(store::BEQUEATH).bind(&own)?), None)
-            }
+            "chunks" => (Some(of_index(store::SECURELY)?), Some(of_index(store::BY_MERGE)?)),
+            "api_keys" => (Some(owned.statement(store::BEQUEATH, &[])?), None),
             _ => (None, None),
         };
         let place = usize::from(before.is_some());
         let results = batch(self.env, before.into_iter().chain([delete]).chain(after).collect()).await?;
-        let gone = results.get(place).map(rows).transpose()?.unwrap_or_default();
-        let count = wire::json::from_str::<Vec<Value>>(&gone)?.len() as u64;
+        let count = results.rows::<Value>(place)?.len() as u64;
         Ok(Deleted { count, next: (count >= rows_of.at_once.into()).then(String::new) })
     }
 }
 
 impl Port for Stored<'_> {
     type Stage = Stage;
-    type Error = worker::Error;
+    type Error = StoreError;
 
     async fn save(&mut self, job: &Job<Stage>, from: u64) -> Result<()> {
         self.requests += 1;
-        self.statement(job, store::SAVE, &[number(from), job.failures.into()])?.run().await.map(drop)
+        self.statement(job, store::SAVE, &[number(from), job.failures.into()])?.run().await
     }
 
     async fn end(&mut self, job: &Job<Stage>) -> Result<()> {
@@ -348,13 +332,16 @@ impl Port for Stored<'_> {
 }
 
 impl Stored<'_> {
-    /// The first three parameters of each statement about rows.
-    fn of_job(&self) -> [JsValue; 3] {
-        [text(&self.owner.tenant), text(&self.owner.user_id()), text(&visit_of(self.owner))]
+    fn owned(&self) -> Owned {
+        Owned::new(self.env, self.owner)
     }
 
-    fn statement(&self, job: &Job<Stage>, sql: &str, more: &[JsValue]) -> Result<D1PreparedStatement> {
-        let of = [self.of_job().as_slice(), &[JsValue::NULL]].concat();
-        database(self.env)?.prepare(sql).bind(&job::values(job, &of, more)?)
+    fn statement(&self, job: &Job<Stage>, sql: OwnedSql<'_>, more: &[JsValue]) -> Result<Statement> {
+        let of = [text(&visit_of(self.owner)), JsValue::NULL];
+        self.owned().statement(sql, &job::values(job, &of, more)?)
     }
+}
+
+fn r2(error: worker::Error) -> StoreError {
+    StoreError(format!("R2: {error}"))
 }

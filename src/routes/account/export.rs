@@ -1,13 +1,15 @@
 //! `GET /api/me/export`: reads the caller's data from D1, R2 and the objects of their threads, page by page. Each page
 //! begins where the cursor says, so a client may stop and go on at any time.
 
-use bindings::d1::{database, number, rows, text};
+use bindings::d1::{Owned, number, text};
+use bindings::sql::OwnedSql;
 use platform::storage::outgoing::first_id;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 use wire::protocol::{Owner, Role, ThreadCommand, ThreadEnvelope};
+use wire::store::StoreError;
 use worker::wasm_bindgen::JsValue;
-use worker::{Env, Result, console_error};
+use worker::{Env, console_error};
 
 use super::pieces::piece;
 use super::{BUCKET, UNLISTED_MS};
@@ -326,26 +328,35 @@ fn told(mut row: Line, rows: &Rows) -> Line {
 }
 
 /// Some rows of a table, after a key.
-async fn read(env: &Env, owner: &Owner, table: &str, rows_of: &Rows, after: &[Value]) -> Result<Vec<Line>> {
+async fn read(
+    env: &Env,
+    owner: &Owner,
+    table: &str,
+    rows_of: &Rows,
+    after: &[Value],
+) -> Result<Vec<Line>, StoreError> {
     // A cursor that somebody made up may have another number of members.
     let after = if after.len() == rows_of.key.len() { after } else { &[] };
     let sql = store::select(table, rows_of, !after.is_empty());
-    let own = [text(&owner.tenant), text(&owner.user_id()), text(&visit_of(owner))];
     let after = after.iter().map(|value| match value {
         Value::Number(at) => number(at.as_u64().unwrap_or_default()),
         value => text(value.as_str().unwrap_or_default()),
     });
-    let values: Vec<JsValue> = own.into_iter().chain([rows_of.at_once.into()]).chain(after).collect();
-    Ok(wire::json::from_str(&rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?)?)
+    let values: Vec<JsValue> =
+        [text(&visit_of(owner)), rows_of.at_once.into()].into_iter().chain(after).collect();
+    Owned::new(env, owner).select(OwnedSql::composed(&sql)?, &values).await
 }
 
 /// The thread after this one, and when it was pinned.
-async fn next_thread(env: &Env, owner: &Owner, after: &str, now: u64) -> Result<Option<(String, Value)>> {
+async fn next_thread(
+    env: &Env,
+    owner: &Owner,
+    after: &str,
+    now: u64,
+) -> Result<Option<(String, Value)>, StoreError> {
     let since = first_id(now.saturating_sub(UNLISTED_MS));
-    let values = [text(&owner.tenant), text(&owner.user_id()), text(after), number(1), text(&since)];
-    let found = rows(&database(env)?.prepare(store::THREADS).bind(&values)?.all().await?)?;
-    let found: Vec<Map<String, Value>> = wire::json::from_str(&found)?;
-    Ok(found.into_iter().next().and_then(|mut row| {
+    let found = Owned::new(env, owner).first(store::THREADS, &[text(after), number(1), text(&since)]).await?;
+    Ok(found.and_then(|mut row: Map<String, Value>| {
         let pinned_at = row.remove("pinned_at").unwrap_or_default();
         Some((row.remove("id")?.as_str()?.to_owned(), pinned_at))
     }))

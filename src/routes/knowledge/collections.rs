@@ -1,6 +1,7 @@
 //! Collections of documents. A user searches them, and lets turns search them.
 
 use bindings::d1::text;
+use features::knowledge::Collections;
 use features::knowledge::charset::{self, BYTE_DECODED, Charset, NAMES};
 use features::knowledge::chunks::{Chunk, chunks, rows};
 use features::knowledge::statements::{COLLECTION_THERE, DOCUMENT_THERE};
@@ -9,7 +10,6 @@ use features::knowledge::store::collections::{
 };
 use features::knowledge::store::conversion::{Unread, markdown_of_pdf, reads_pdfs};
 use features::knowledge::structured::{csv, json};
-use features::knowledge::{Collections, KnowledgeError};
 use features::reader::markdown;
 use platform::quota::Stored;
 use wire::pace::Pace;
@@ -17,6 +17,7 @@ use wire::protocol::{
     ApiError, Collection, CollectionList, Document, DocumentList, ErrorCode, NewCollection, Owner,
     PassageList,
 };
+use wire::store::StoreError;
 
 use crate::audit::store::Where;
 use crate::body::{self, DocumentType, HeldBody, MAX_BODY_BYTES};
@@ -271,6 +272,6 @@ fn full(why: String) -> Failure {
     ApiError::new(ErrorCode::CollectionsFull, format!("{why}: delete some")).into()
 }
 
-fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
+fn unreachable(error: StoreError) -> Failure {
     Failure::internal("reading or writing collections")(error)
 }

@@ -1,10 +1,11 @@
 //! The service's memories of a user, for the user to read and to delete.
 
 use bindings::d1::text;
+use features::knowledge::Memories;
 use features::knowledge::statements::{MEMORIES_THERE, MEMORY_THERE};
 use features::knowledge::store::memories::D1Memories;
-use features::knowledge::{KnowledgeError, Memories};
 use wire::protocol::{ApiError, ErrorCode, MemoryList, Owner};
+use wire::store::StoreError;
 
 use crate::audit::store::Where;
 use crate::call::{Answer, Call};
@@ -47,6 +48,6 @@ fn of(call: &Call, owner: &Owner) -> D1Memories {
     D1Memories::new(&call.env, owner)
 }
 
-fn unreachable(KnowledgeError(error): KnowledgeError) -> Failure {
+fn unreachable(error: StoreError) -> Failure {
     Failure::internal("reading or writing memories")(error)
 }

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use wire::model::{RawValueEq, ToolDefinition};
+use wire::store::StoreError;
 
 /// The effect that a tool can have on the world. Policies are written in these classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -193,6 +194,13 @@ impl ToolSpec {
 /// A tool's failure. The model reads it (`is_error`) and decides how to go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError(pub String);
+
+/// The storage's text is for the operator.
+impl From<StoreError> for ToolError {
+    fn from(_: StoreError) -> Self {
+        ToolError("the storage does not answer: try again later, or go on without it".to_owned())
+    }
+}
 
 /// A declaration with the defaults: parallel-safe, idempotent, not read-only, no lock, 30 s.
 pub fn declare(name: &str, class: PermissionClass, description: &str, schema: serde_json::Value) -> ToolSpec {

@@ -4,8 +4,10 @@
 //! repeated call makes no second copy. A version is an object like any, beside the workspaces: no list of files has it.
 
 use wire::protocol::r2_key;
+use wire::store::StoreError;
 
-use super::{FileInfo, FileRead, Files, FilesError, MAX_FILE_BYTES, MAX_WORKSPACE_BYTES, OnlyIf, Written};
+use super::port::too_long;
+use super::{FileInfo, FileRead, Files, MAX_FILE_BYTES, MAX_WORKSPACE_BYTES, OnlyIf, Written};
 
 /// The most earlier versions of one file.
 pub const MAX_VERSIONS_OF_FILE: usize = 20;
@@ -60,7 +62,7 @@ pub fn folder(root: &str) -> String {
 }
 
 /// The versions of a workspace, the last replaced one first.
-pub async fn list(files: &dyn Files, root: &str) -> Result<Vec<Version>, FilesError> {
+pub async fn list(files: &dyn Files, root: &str) -> Result<Vec<Version>, StoreError> {
     let folder = folder(root);
     let known = files.list(&folder).await?;
     let mut versions: Vec<Version> = known.iter().filter_map(|info| Version::of(&folder, info)).collect();
@@ -74,7 +76,7 @@ pub async fn read(
     root: &str,
     path: &str,
     id: &str,
-) -> Result<Option<FileRead>, FilesError> {
+) -> Result<Option<FileRead>, StoreError> {
     match version_key(root, path, id).filter(|_| is_id(id)) {
         Some(key) => files.read(&key, MAX_FILE_BYTES).await,
         None => Ok(None),
@@ -89,8 +91,8 @@ pub async fn write(
     body: Vec<u8>,
     only_if: OnlyIf,
     operation: &str,
-) -> Result<Written, FilesError> {
-    let key = r2_key(root, path).ok_or_else(FilesError::too_long)?;
+) -> Result<Written, StoreError> {
+    let key = r2_key(root, path).ok_or_else(too_long)?;
     let mut attempts = 0;
     loop {
         let (condition, is_any) = match &only_if {
@@ -127,7 +129,7 @@ pub async fn delete(
     root: &str,
     path: &str,
     (info, body): FileRead,
-) -> Result<(), FilesError> {
+) -> Result<(), StoreError> {
     if let Some(body) = body {
         keep(files, root, path, &info, body).await?;
     }
@@ -142,7 +144,7 @@ async fn keep_present(
     path: &str,
     version: Option<&str>,
     next: &[u8],
-) -> Result<Option<String>, FilesError> {
+) -> Result<Option<String>, StoreError> {
     let Some(key) = r2_key(root, path) else { return Ok(None) };
     let Some((info, body)) = files.read(&key, MAX_FILE_BYTES).await? else { return Ok(None) };
     // Only an object that somebody else put into the bucket is larger than a file may be.
@@ -161,10 +163,10 @@ async fn keep(
     path: &str,
     info: &FileInfo,
     body: Vec<u8>,
-) -> Result<(), FilesError> {
+) -> Result<(), StoreError> {
     let operation = info.operation.clone().unwrap_or_default();
     // A copy that is there is the same: its key has the content's version and time.
-    let key = version_key(root, path, &id_of(info)).ok_or_else(FilesError::too_long)?;
+    let key = version_key(root, path, &id_of(info)).ok_or_else(too_long)?;
     files.write(&key, body, OnlyIf::Absent, &operation).await?;
     let surplus = surplus(root, path, files.list(&folder(root)).await?);
     match surplus.is_empty() {

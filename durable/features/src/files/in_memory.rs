@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 
-use crate::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
+use crate::files::{FileInfo, FileRead, Files, OnlyIf, Written};
+use wire::store::StoreError;
 
 /// A storage in memory. A test can make it lose the response of a write.
 #[derive(Default)]
@@ -47,8 +48,8 @@ impl InMemory {
         version
     }
 
-    fn answer<T: 'static>(&self, answer: T) -> LocalBoxFuture<'static, Result<T, FilesError>> {
-        ready(if self.is_down.get() { Err(FilesError("down".to_owned())) } else { Ok(answer) }).boxed_local()
+    fn answer<T: 'static>(&self, answer: T) -> LocalBoxFuture<'static, Result<T, StoreError>> {
+        ready(if self.is_down.get() { Err(StoreError("down".to_owned())) } else { Ok(answer) }).boxed_local()
     }
 }
 
@@ -57,7 +58,7 @@ impl Files for InMemory {
         &self,
         key: &str,
         max_bytes: usize,
-    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, FilesError>> {
+    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, StoreError>> {
         let found = self.files.borrow().get(key).cloned();
         self.answer(found.map(|(info, body)| (info, (body.len() <= max_bytes).then_some(body))))
     }
@@ -68,7 +69,7 @@ impl Files for InMemory {
         body: Vec<u8>,
         only_if: OnlyIf,
         operation: &str,
-    ) -> LocalBoxFuture<'static, Result<Written, FilesError>> {
+    ) -> LocalBoxFuture<'static, Result<Written, StoreError>> {
         if self.is_down.get() {
             return self.answer(Written::Refused(None));
         }
@@ -92,20 +93,20 @@ impl Files for InMemory {
         written
     }
 
-    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), FilesError>> {
+    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), StoreError>> {
         if !self.is_down.get() {
             self.files.borrow_mut().retain(|key, _| !keys.contains(key));
         }
         self.answer(())
     }
 
-    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>> {
+    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, StoreError>> {
         let files = self.files.borrow();
         let infos = files.values().map(|(info, _)| info.clone());
         self.answer(infos.filter(|info| info.key.starts_with(prefix)).take(1_000).collect())
     }
 
-    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>> {
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, StoreError>> {
         let files = self.files.borrow();
         let folder = |key: &String| Some(key.strip_prefix(prefix)?.split_once('/')?.0.to_owned());
         self.answer(files.keys().filter_map(folder).collect::<BTreeSet<_>>().into_iter().collect())

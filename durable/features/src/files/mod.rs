@@ -36,7 +36,7 @@ use engine::toolbelt::arguments;
 use engine::versions::Versions;
 use operations::Workspace;
 pub use operations::room;
-pub use port::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
+pub use port::{FileInfo, FileRead, Files, OnlyIf, Written};
 
 /// The largest file in bytes, for tools and uploads.
 pub const MAX_FILE_BYTES: usize = 1_048_576;

@@ -9,11 +9,13 @@ use super::{
     MAX_WORKSPACE_BYTES, MAX_WORKSPACES, ReadArguments, WriteArguments,
 };
 use crate::files::history;
-use crate::files::{FileInfo, Files, FilesError, OnlyIf, Written};
+use crate::files::port::too_long;
+use crate::files::{FileInfo, Files, OnlyIf, Written};
 use crate::marks::{IS_DATA, verbatim};
 use engine::ports::{ToolContext, ToolError};
 use engine::versions::{Seen, Versions};
 use wire::protocol::{r2_key, workspaces_beside};
+use wire::store::StoreError;
 
 /// The mark around the content of a file.
 pub(super) const CONTENT: &str = "file_content";
@@ -168,7 +170,7 @@ impl Workspace {
     /// Checks a path and makes its key. Every key comes from here.
     fn location(&self, path: String) -> Result<Location, ToolError> {
         check(&path).map_err(ToolError)?;
-        let key = r2_key(&self.root, &path).ok_or_else(FilesError::too_long)?;
+        let key = r2_key(&self.root, &path).ok_or_else(too_long)?;
         Ok(Location { path, key })
     }
 
@@ -209,7 +211,7 @@ impl Workspace {
 pub(super) async fn whole(files: &dyn Files, root: Option<&str>, path: &str) -> Result<String, ToolError> {
     let root = root.ok_or_else(|| told("there is no workspace here"))?;
     check(path).map_err(ToolError)?;
-    let key = r2_key(root, path).ok_or_else(FilesError::too_long)?;
+    let key = r2_key(root, path).ok_or_else(too_long)?;
     let found = files.read(&key, MAX_FILE_BYTES).await?;
     let (_, body) = found.ok_or_else(|| told(&format!("there is no file {path:?} in the workspace")))?;
     let text = body.and_then(|body| String::from_utf8(body).ok());
@@ -223,7 +225,7 @@ pub async fn room(
     root: &str,
     key: &str,
     bytes: usize,
-) -> Result<Result<(), String>, FilesError> {
+) -> Result<Result<(), String>, StoreError> {
     let known = files.list(root).await?;
     if known.is_empty()
         && let Some(beside) = workspaces_beside(root)
@@ -302,10 +304,4 @@ fn changed(location: &Location) -> ToolError {
 
 fn told(text: &str) -> ToolError {
     ToolError(text.to_owned())
-}
-
-impl From<FilesError> for ToolError {
-    fn from(_: FilesError) -> Self {
-        told("the workspace did not answer; try again")
-    }
 }

@@ -1,6 +1,7 @@
 //! The storage port of the file tools.
 
 use futures::future::LocalBoxFuture;
+use wire::store::StoreError;
 
 /// The files of all workspaces. A key is the root of a workspace and a path.
 pub trait Files {
@@ -9,7 +10,7 @@ pub trait Files {
         &self,
         key: &str,
         max_bytes: usize,
-    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, FilesError>>;
+    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, StoreError>>;
     /// Writes a whole file or nothing, and stores the operation with it.
     fn write(
         &self,
@@ -17,13 +18,13 @@ pub trait Files {
         body: Vec<u8>,
         only_if: OnlyIf,
         operation: &str,
-    ) -> LocalBoxFuture<'static, Result<Written, FilesError>>;
+    ) -> LocalBoxFuture<'static, Result<Written, StoreError>>;
     /// Deletes the files that exist, at most a thousand.
-    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), FilesError>>;
+    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), StoreError>>;
     /// The first thousand files with this prefix, sorted by key.
-    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>>;
+    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, StoreError>>;
     /// The first thousand folders directly below a folder, sorted.
-    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>>;
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, StoreError>>;
 }
 
 /// A file, and its content if the caller asked for it.
@@ -60,13 +61,7 @@ pub enum Written {
     Refused(Option<FileInfo>),
 }
 
-/// The storage did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FilesError(pub String);
-
-impl FilesError {
-    /// R2 takes no key of this length.
-    pub(super) fn too_long() -> Self {
-        FilesError("a key is too long".to_owned())
-    }
+/// R2 takes no key of this length.
+pub(super) fn too_long() -> StoreError {
+    StoreError("a key is too long".to_owned())
 }

@@ -5,7 +5,8 @@ use futures::future::LocalBoxFuture;
 use worker::{Bucket, Conditional, Data, Env, HttpMetadata, Object};
 
 use crate::files::MAX_FILES;
-use crate::files::{FileInfo, FileRead, Files, FilesError, OnlyIf, Written};
+use crate::files::{FileInfo, FileRead, Files, OnlyIf, Written};
+use wire::store::StoreError;
 
 /// The name of the binding (wrangler.toml).
 const BINDING: &str = "WORKSPACE";
@@ -22,7 +23,7 @@ impl R2Files {
     }
 
     /// Deletes all files with this prefix.
-    pub async fn delete_all(&self, prefix: &str) -> Result<(), FilesError> {
+    pub async fn delete_all(&self, prefix: &str) -> Result<(), StoreError> {
         // Concurrent uploads may exceed one page. The next iteration finds the rest.
         loop {
             let files = self.list(prefix).await?;
@@ -43,7 +44,7 @@ impl Files for R2Files {
         &self,
         key: &str,
         max_bytes: usize,
-    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, FilesError>> {
+    ) -> LocalBoxFuture<'static, Result<Option<FileRead>, StoreError>> {
         let (bucket, key) = (self.0.clone(), key.to_owned());
         async move {
             let found = match max_bytes {
@@ -68,7 +69,7 @@ impl Files for R2Files {
         body: Vec<u8>,
         only_if: OnlyIf,
         operation: &str,
-    ) -> LocalBoxFuture<'static, Result<Written, FilesError>> {
+    ) -> LocalBoxFuture<'static, Result<Written, StoreError>> {
         let (bucket, key, operation) = (self.0.clone(), key.to_owned(), operation.to_owned());
         async move {
             let condition = match only_if {
@@ -97,12 +98,12 @@ impl Files for R2Files {
         .boxed_local()
     }
 
-    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), FilesError>> {
+    fn delete(&self, keys: Vec<String>) -> LocalBoxFuture<'static, Result<(), StoreError>> {
         let bucket = self.0.clone();
         async move { bucket.delete_multiple(keys).await.map_err(failed) }.boxed_local()
     }
 
-    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, FilesError>> {
+    fn list(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<FileInfo>, StoreError>> {
         let (bucket, prefix) = (self.0.clone(), prefix.to_owned());
         async move {
             let page = bucket.list().prefix(prefix).execute().await.map_err(failed)?;
@@ -111,7 +112,7 @@ impl Files for R2Files {
         .boxed_local()
     }
 
-    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, FilesError>> {
+    fn folders(&self, prefix: &str) -> LocalBoxFuture<'static, Result<Vec<String>, StoreError>> {
         let (bucket, prefix) = (self.0.clone(), prefix.to_owned());
         async move {
             let page =
@@ -133,7 +134,7 @@ fn info(object: &Object) -> FileInfo {
     }
 }
 
-fn failed(error: worker::Error) -> FilesError {
+fn failed(error: worker::Error) -> StoreError {
     worker::console_error!("R2: {error}");
-    FilesError(error.to_string())
+    StoreError(format!("R2: {error}"))
 }

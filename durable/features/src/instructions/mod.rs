@@ -17,10 +17,6 @@ pub mod store;
 use crate::marks::verbatim;
 use wire::protocol::InstructionsOf;
 
-/// The storage did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InstructionsError(pub String);
-
 /// The name of the mark around a text.
 const MARK: &str = "custom_instructions";
 

@@ -106,8 +106,8 @@ pub mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::knowledge::KnowledgeError;
     use engine::testing::FakeClock;
+    use wire::store::StoreError;
 
     /// Returns the given passages, and records the questions.
     #[derive(Default)]
@@ -123,11 +123,10 @@ pub mod tests {
             collections: &[String],
             question: &str,
             limit: u32,
-        ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>> {
+        ) -> LocalBoxFuture<'static, Result<Vec<Passage>, StoreError>> {
             self.asked.borrow_mut().push((collections.to_vec(), question.to_owned(), limit));
             let found = self.passages.iter().take(limit as usize).cloned().collect();
-            ready(if self.is_down { Err(KnowledgeError("D1: no".to_owned())) } else { Ok(found) })
-                .boxed_local()
+            ready(if self.is_down { Err(StoreError("D1: no".to_owned())) } else { Ok(found) }).boxed_local()
         }
     }
 

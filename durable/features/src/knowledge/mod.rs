@@ -45,7 +45,7 @@ pub mod structured;
 mod turn_tests;
 
 pub use guidance::guidance;
-pub use port::{Collections, KnowledgeError, Memories, Remembered};
+pub use port::{Collections, Memories, Remembered};
 
 /// The knowledge that a turn may use. A missing part registers no tools.
 #[derive(Clone, Default)]

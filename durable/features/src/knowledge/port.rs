@@ -3,6 +3,7 @@
 use futures::future::LocalBoxFuture;
 
 use wire::protocol::{Memory, Passage};
+use wire::store::StoreError;
 
 /// The memories of one user across threads.
 pub trait Memories {
@@ -13,15 +14,15 @@ pub trait Memories {
         content: &str,
         operation: &str,
         now_ms: u64,
-    ) -> LocalBoxFuture<'static, Result<Remembered, KnowledgeError>>;
+    ) -> LocalBoxFuture<'static, Result<Remembered, StoreError>>;
     /// The memories that match the question, best first; without a question, the newest.
     fn recall(
         &self,
         question: Option<&str>,
         limit: u32,
-    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, KnowledgeError>>;
+    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, StoreError>>;
     /// Forgets a memory. Returns whether it existed.
-    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>>;
+    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, StoreError>>;
 }
 
 /// The outcome of `remember`.
@@ -43,9 +44,5 @@ pub trait Collections {
         collections: &[String],
         question: &str,
         limit: u32,
-    ) -> LocalBoxFuture<'static, Result<Vec<Passage>, KnowledgeError>>;
+    ) -> LocalBoxFuture<'static, Result<Vec<Passage>, StoreError>>;
 }
-
-/// The index did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KnowledgeError(pub String);

@@ -2,9 +2,10 @@
 //! rules.
 
 use wire::protocol::{DocumentChange, ProjectChange, TaskChange, TaskStatus};
+use wire::store::StoreError;
 
+use super::Projects;
 use super::item::{Body, Item, ItemKind, blockers};
-use super::{Projects, ProjectsError};
 
 /// How often a change is retried after a concurrent change.
 pub(super) const ATTEMPTS: u32 = 3;
@@ -35,11 +36,11 @@ pub enum Unchanged {
     NotFound,
     /// The state of the project does not allow it; the text is for the person.
     Conflict(String),
-    Unreachable(ProjectsError),
+    Unreachable(StoreError),
 }
 
-impl From<ProjectsError> for Unchanged {
-    fn from(error: ProjectsError) -> Self {
+impl From<StoreError> for Unchanged {
+    fn from(error: StoreError) -> Self {
         Unchanged::Unreachable(error)
     }
 }

@@ -5,8 +5,9 @@ use std::cell::{Cell, RefCell};
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 
+use crate::projects::Projects;
 use crate::projects::item::{Item, ItemKind};
-use crate::projects::{Projects, ProjectsError};
+use wire::store::StoreError;
 
 /// Items in memory. A test can take the storage down, and let somebody else change the items.
 #[derive(Default)]
@@ -21,8 +22,8 @@ impl InMemory {
     fn answer<T: 'static>(
         &self,
         answer: impl FnOnce() -> T,
-    ) -> LocalBoxFuture<'static, Result<T, ProjectsError>> {
-        ready(if self.is_down.get() { Err(ProjectsError("down".to_owned())) } else { Ok(answer()) })
+    ) -> LocalBoxFuture<'static, Result<T, StoreError>> {
+        ready(if self.is_down.get() { Err(StoreError("down".to_owned())) } else { Ok(answer()) })
             .boxed_local()
     }
 }
@@ -36,16 +37,16 @@ impl Projects for InMemory {
         &self,
         kind: ItemKind,
         project_id: Option<&str>,
-    ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>> {
+    ) -> LocalBoxFuture<'static, Result<Vec<Item>, StoreError>> {
         let is_it = |item: &&Item| item.kind == kind && item.project_id.as_deref() == project_id;
         self.answer(|| self.items.borrow().iter().filter(is_it).take(kind.most()).cloned().collect())
     }
 
-    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>> {
+    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, StoreError>> {
         self.answer(|| self.items.borrow().iter().find(|item| item.kind == kind && item.id == id).cloned())
     }
 
-    fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+    fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), StoreError>> {
         self.answer(|| {
             let mut known = self.items.borrow_mut();
             for item in items {
@@ -56,7 +57,7 @@ impl Projects for InMemory {
         })
     }
 
-    fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>> {
+    fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, StoreError>> {
         self.answer(|| {
             let mut known = self.items.borrow_mut();
             if let Some(left) = self.races.get().checked_sub(1) {
@@ -68,7 +69,7 @@ impl Projects for InMemory {
         })
     }
 
-    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>> {
+    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), StoreError>> {
         self.answer(|| {
             let is_it =
                 |item: &Item| (item.kind == kind && item.id == id) || item.project_id.as_deref() == Some(id);

@@ -1,6 +1,6 @@
 //! The project domain as data: templates, projects, tasks, documents. Pure.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use wire::protocol::TaskStatus;
 
 /// The most items of a kind that one user has, or one project where they belong to one.
@@ -45,15 +45,16 @@ impl ItemKind {
     }
 }
 
-/// A template, project, task or document.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A template, project, task or document, as its row has it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Item {
     pub kind: ItemKind,
     pub id: String,
     /// The project that a task or a document belongs to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "unless_empty")]
     pub project_id: Option<String>,
     pub title: String,
+    #[serde(deserialize_with = "wire::json::column")]
     pub body: Body,
     /// Grows with each change.
     pub version: u32,
@@ -61,6 +62,10 @@ pub struct Item {
     pub operation: String,
     pub created_at: u64,
     pub updated_at: u64,
+}
+
+fn unless_empty<'de, D: Deserializer<'de>>(column: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(String::deserialize(column)?).filter(|id| !id.is_empty()))
 }
 
 /// The content of an item, by its kind.

@@ -21,7 +21,7 @@ use engine::ports::{Tool, ToolContext, ToolError};
 use engine::toolbelt::ToolSpec;
 use engine::toolbelt::arguments;
 use operations::Desk;
-pub use port::{Projects, ProjectsError};
+pub use port::Projects;
 
 /// The operation of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use wire::protocol::TaskStatus;
 
 use super::change::ATTEMPTS;
 use super::reading;
+use crate::projects::Projects;
 use crate::projects::item::{
     Body, Item, ItemKind, MAX_DOCUMENT, MAX_TEXT, MAX_TITLE, Task, TemplateTask, blockers, built_in,
     in_a_circle,
 };
-use crate::projects::{Projects, ProjectsError};
 use engine::ports::{Clock, ToolContext, ToolError};
 
 /// The context of one call.
@@ -82,10 +82,6 @@ pub(super) struct TaskChange {
     blocked_by: Option<Vec<String>>,
 }
 
-pub(super) fn failed(ProjectsError(_): ProjectsError) -> ToolError {
-    ToolError("the projects cannot be reached now: try again later, or go on without them".to_owned())
-}
-
 fn refused<T>(why: impl Into<String>) -> Result<T, ToolError> {
     Err(ToolError(why.into()))
 }
@@ -123,7 +119,7 @@ impl Desk {
 
     /// Refuses an item beyond the limit, unless this operation has already made it.
     async fn has_room(&self, item: &Item, more: usize) -> Result<(), ToolError> {
-        let there = self.projects.list(item.kind, item.project_id.as_deref()).await.map_err(failed)?;
+        let there = self.projects.list(item.kind, item.project_id.as_deref()).await?;
         let again = there.iter().any(|known| known.id == item.id);
         let most = item.kind.most();
         match !again && there.len() + more > most {
@@ -140,7 +136,7 @@ impl Desk {
     }
 
     pub(super) async fn found(&self, kind: ItemKind, id: &str) -> Result<Item, ToolError> {
-        let found = self.projects.get(kind, id).await.map_err(failed)?;
+        let found = self.projects.get(kind, id).await?;
         found.ok_or_else(|| ToolError(format!("there is no {} with the id {id:?}", kind.as_str())))
     }
 
@@ -167,7 +163,7 @@ impl Desk {
         let item = self.item(ItemKind::Template, 0, None, &new.name, body);
         self.has_room(&item, 1).await?;
         let id = item.id.clone();
-        self.projects.create(vec![item]).await.map_err(failed)?;
+        self.projects.create(vec![item]).await?;
         Ok(json!({ "template_id": id }).to_string())
     }
 
@@ -190,12 +186,12 @@ impl Desk {
         let tasks: Vec<Item> = tasks.iter().enumerate().map(|(number, task)| of_task(number, task)).collect();
         let told = json!({"project_id": project.id, "name": project.title, "tasks": tasks.len()});
         let items = std::iter::once(project).chain(tasks).collect();
-        self.projects.create(items).await.map_err(failed)?;
+        self.projects.create(items).await?;
         Ok(told.to_string())
     }
 
     pub(super) async fn delete_project(&self, of: OfProject) -> Result<String, ToolError> {
-        self.projects.delete(ItemKind::Project, &of.project_id).await.map_err(failed)?;
+        self.projects.delete(ItemKind::Project, &of.project_id).await?;
         Ok(format!("deleted {:?} with its tasks and documents", of.project_id))
     }
 
@@ -206,11 +202,10 @@ impl Desk {
         let body = Body::Document { content: new.content };
         let item = self.item(ItemKind::Document, 0, Some(&new.project_id), &new.title, body.clone());
         for _ in 0..ATTEMPTS {
-            let there =
-                self.projects.list(ItemKind::Document, Some(&new.project_id)).await.map_err(failed)?;
+            let there = self.projects.list(ItemKind::Document, Some(&new.project_id)).await?;
             let Some(old) = there.into_iter().find(|document| document.title == item.title) else {
                 self.has_room(&item, 1).await?;
-                self.projects.create(vec![item.clone()]).await.map_err(failed)?;
+                self.projects.create(vec![item.clone()]).await?;
                 return Ok(json!({ "document_id": item.id }).to_string());
             };
             let id = old.id.clone();
@@ -225,13 +220,13 @@ impl Desk {
         within("title", &new.title, 1, MAX_TITLE)?;
         within("notes", &new.notes, 0, MAX_TEXT)?;
         self.found(ItemKind::Project, &new.project_id).await?;
-        let all = self.projects.list(ItemKind::Task, Some(&new.project_id)).await.map_err(failed)?;
+        let all = self.projects.list(ItemKind::Task, Some(&new.project_id)).await?;
         known(&new.blocked_by, &all)?;
         let task = Task { notes: new.notes, blocked_by: new.blocked_by, ..Task::default() };
         let item = self.item(ItemKind::Task, 0, Some(&new.project_id), &new.title, Body::Task(task));
         self.has_room(&item, 1).await?;
         let id = item.id.clone();
-        self.projects.create(vec![item]).await.map_err(failed)?;
+        self.projects.create(vec![item]).await?;
         Ok(json!({ "task_id": id }).to_string())
     }
 
@@ -240,7 +235,7 @@ impl Desk {
         change.notes.iter().try_for_each(|notes| within("notes", notes, 0, MAX_TEXT))?;
         for _ in 0..ATTEMPTS {
             let item = self.found(ItemKind::Task, &change.task_id).await?;
-            let all = self.projects.list(ItemKind::Task, item.project_id.as_deref()).await.map_err(failed)?;
+            let all = self.projects.list(ItemKind::Task, item.project_id.as_deref()).await?;
             let mut task = item.task().cloned().unwrap_or_default();
             if let Some(blocked_by) = &change.blocked_by {
                 known(blocked_by, &all)?;
@@ -270,7 +265,7 @@ impl Desk {
     }
 
     pub(super) async fn delete_task(&self, of: OfTask) -> Result<String, ToolError> {
-        self.projects.delete(ItemKind::Task, &of.task_id).await.map_err(failed)?;
+        self.projects.delete(ItemKind::Task, &of.task_id).await?;
         Ok(format!("deleted {:?}", of.task_id))
     }
 
@@ -285,7 +280,7 @@ impl Desk {
         item.version = over.saturating_add(1);
         item.operation.clone_from(&self.operation);
         item.updated_at = self.clock.now_ms();
-        self.projects.update(item, over).await.map_err(failed)
+        Ok(self.projects.update(item, over).await?)
     }
 }
 

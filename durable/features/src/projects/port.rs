@@ -3,6 +3,7 @@
 use futures::future::LocalBoxFuture;
 
 use super::item::{Item, ItemKind};
+use wire::store::StoreError;
 
 /// The projects of one user, with their tasks and documents.
 pub trait Projects {
@@ -13,17 +14,13 @@ pub trait Projects {
         &self,
         kind: ItemKind,
         project_id: Option<&str>,
-    ) -> LocalBoxFuture<'static, Result<Vec<Item>, ProjectsError>>;
+    ) -> LocalBoxFuture<'static, Result<Vec<Item>, StoreError>>;
     /// The item of this kind and id, if it exists.
-    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, ProjectsError>>;
+    fn get(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<Option<Item>, StoreError>>;
     /// Writes new items, all or none. An item whose id already exists stays, because the same operation wrote it.
-    fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), ProjectsError>>;
+    fn create(&self, items: Vec<Item>) -> LocalBoxFuture<'static, Result<(), StoreError>>;
     /// Replaces this version of an item. False if the version has changed.
-    fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, ProjectsError>>;
+    fn update(&self, item: Item, over: u32) -> LocalBoxFuture<'static, Result<bool, StoreError>>;
     /// Deletes an item, and the items of a project with it.
-    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), ProjectsError>>;
+    fn delete(&self, kind: ItemKind, id: &str) -> LocalBoxFuture<'static, Result<(), StoreError>>;
 }
-
-/// The storage did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectsError(pub String);

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wire::protocol::TaskStatus;
 
-use super::operations::{Desk, Nothing, OfProject, OfTemplate, failed};
+use super::operations::{Desk, Nothing, OfProject, OfTemplate};
 use crate::projects::item::{Body, Item, ItemKind, Task, blockers, built_in};
 use engine::ports::ToolError;
 
@@ -19,7 +19,7 @@ const TOLD_CHARS: usize = 4_000;
 
 impl Desk {
     pub(super) async fn list_templates(&self, Nothing {}: Nothing) -> Result<String, ToolError> {
-        let own = self.projects.list(ItemKind::Template, None).await.map_err(failed)?;
+        let own = self.projects.list(ItemKind::Template, None).await?;
         let told = |item: Item| match item.body {
             Body::Template { description, tasks } => {
                 json!({"template_id": item.id, "name": item.title, "description": description, "tasks": tasks.len()})
@@ -35,15 +35,15 @@ impl Desk {
     }
 
     pub(super) async fn list_projects(&self, Nothing {}: Nothing) -> Result<String, ToolError> {
-        let projects = self.projects.list(ItemKind::Project, None).await.map_err(failed)?;
+        let projects = self.projects.list(ItemKind::Project, None).await?;
         let told = |item: &Item| json!({"project_id": item.id, "name": item.title});
         Ok(json!({"projects": projects.iter().map(told).collect::<Vec<_>>()}).to_string())
     }
 
     pub(super) async fn get_project(&self, of: OfProject) -> Result<String, ToolError> {
         let project = self.found(ItemKind::Project, &of.project_id).await?;
-        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await.map_err(failed)?;
-        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await.map_err(failed)?;
+        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await?;
+        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await?;
         let documents: Vec<Value> = documents
             .iter()
             .map(|document| {
@@ -70,7 +70,7 @@ impl Desk {
 
     pub(super) async fn list_tasks(&self, of: TasksOf) -> Result<String, ToolError> {
         self.found(ItemKind::Project, &of.project_id).await?;
-        let all = self.projects.list(ItemKind::Task, Some(&of.project_id)).await.map_err(failed)?;
+        let all = self.projects.list(ItemKind::Task, Some(&of.project_id)).await?;
         let wanted = all.iter().filter_map(|item| Some((item, item.task()?)));
         let wanted = wanted.filter(|(_, task)| of.status.is_none_or(|status| task.status == status));
         let told: Vec<Value> = wanted.map(|(item, of)| task(&item.id, &item.title, of, &all)).collect();
@@ -79,8 +79,8 @@ impl Desk {
 
     pub(super) async fn audit(&self, of: OfProject) -> Result<String, ToolError> {
         let project = self.found(ItemKind::Project, &of.project_id).await?;
-        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await.map_err(failed)?;
-        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await.map_err(failed)?;
+        let tasks = self.projects.list(ItemKind::Task, Some(&project.id)).await?;
+        let documents = self.projects.list(ItemKind::Document, Some(&project.id)).await?;
         let mut findings: Vec<String> = Vec::new();
         for (item, of) in tasks.iter().filter_map(|item| Some((item, item.task()?))) {
             let open = blockers(of, &tasks);

@@ -23,10 +23,6 @@ use wire::protocol::{ApiError, ErrorCode, hex};
 
 pub use snapshot::{Cut, shown};
 
-/// The storage did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SharesError(pub String);
-
 /// The bytes of a token.
 pub const TOKEN_BYTES: usize = 16;
 /// The length of a token as text.

@@ -1,19 +1,15 @@
 //! The share links in D1.
 
 use serde::Deserialize;
-use wasm_bindgen::JsValue;
-use worker::{D1PreparedStatement, Env};
+use worker::Env;
 
-use super::{SharesError, statements};
-use bindings::d1::{self, number, text};
+use super::statements;
+use bindings::d1::{Owned, Statement, maybe, number, text, unowned};
 use wire::protocol::{MAX_SHARED_BYTES, MAX_SHARES, Owner, ShareSummary};
+use wire::store::StoreError;
 
 /// The share links of one user.
-pub struct D1Shares {
-    env: Env,
-    tenant: String,
-    user_id: String,
-}
+pub struct D1Shares(Owned);
 
 #[derive(Deserialize)]
 struct Listed {
@@ -50,14 +46,13 @@ impl Found {
 impl D1Shares {
     /// The share links of an owner.
     pub fn new(env: &Env, owner: &Owner) -> Self {
-        D1Shares { env: env.clone(), tenant: owner.tenant.clone(), user_id: owner.user_id() }
+        D1Shares(Owned::new(env, owner))
     }
 
     /// The open ones, newest first: those of a thread, or all.
-    pub async fn list(&self, thread: Option<&str>, now: u64) -> Result<Vec<ShareSummary>, SharesError> {
-        let more = vec![number(now), thread.map_or(JsValue::NULL, text)];
-        let result = self.prepare(&statements::list(), more)?.all().await.map_err(failed)?;
-        let listed: Vec<Listed> = read(&d1::rows(&result).map_err(failed)?)?;
+    pub async fn list(&self, thread: Option<&str>, now: u64) -> Result<Vec<ShareSummary>, StoreError> {
+        let listed: Vec<Listed> =
+            self.0.select(statements::LIST, &[number(now), maybe(thread, text)]).await?;
         Ok(listed.into_iter().map(told).collect())
     }
 
@@ -67,15 +62,15 @@ impl D1Shares {
         &self,
         share: &ShareSummary,
         (hash, content): (&str, &str),
-        log: D1PreparedStatement,
-    ) -> Result<bool, SharesError> {
+        log: Statement,
+    ) -> Result<bool, StoreError> {
         let flag = |flag: bool| number(u64::from(flag));
-        let more = vec![
+        let more = [
             text(&share.id),
             text(&share.thread_id),
             text(&share.title),
             number(share.created_at),
-            share.expires_at.map_or(JsValue::NULL, number),
+            maybe(share.expires_at, number),
             flag(share.tools),
             flag(share.reasoning),
             flag(share.files),
@@ -86,25 +81,15 @@ impl D1Shares {
             number(MAX_SHARES.into()),
             number(MAX_SHARED_BYTES as u64),
         ];
-        let expire = self.prepare(statements::EXPIRE, vec![number(share.created_at)])?;
-        let insert = self.prepare(&statements::insert(), more)?;
-        let results = d1::batch(&self.env, vec![expire, insert, log]).await.map_err(failed)?;
-        Ok(results.get(1).map(d1::rows).transpose().map_err(failed)?.is_some_and(|rows| rows != "[]"))
+        let expire = self.0.statement(statements::EXPIRE, &[number(share.created_at)])?;
+        let insert = self.0.statement(statements::INSERT, &more)?;
+        self.0.batch(vec![expire, insert, log]).await?.any(1)
     }
 
     /// Deletes a link with its snapshot. False where the user has none with this id. `log` runs before, in the same
     /// transaction.
-    pub async fn revoke(&self, id: &str, log: D1PreparedStatement) -> Result<bool, SharesError> {
-        let revoke = self.prepare(statements::REVOKE, vec![text(id)])?;
-        let results = d1::batch(&self.env, vec![log, revoke]).await.map_err(failed)?;
-        Ok(results.get(1).map(d1::rows).transpose().map_err(failed)?.is_some_and(|rows| rows != "[]"))
-    }
-
-    /// A statement about this user. Its first two parameters are tenant and user.
-    fn prepare(&self, query: &str, more: Vec<JsValue>) -> Result<D1PreparedStatement, SharesError> {
-        let values: Vec<JsValue> =
-            [text(&self.tenant), text(&self.user_id)].into_iter().chain(more).collect();
-        d1::database(&self.env).map_err(failed)?.prepare(query).bind(&values).map_err(failed)
+    pub async fn revoke(self, id: &str, log: Statement) -> Result<bool, StoreError> {
+        self.0.logging(log).delete(statements::REVOKE, &[text(id)]).await
     }
 }
 
@@ -114,18 +99,14 @@ pub async fn find(
     digest: &str,
     with_content: bool,
     now: u64,
-) -> Result<Option<Found>, SharesError> {
+) -> Result<Option<Found>, StoreError> {
     let column = if with_content { "content" } else { "'' AS content" };
-    let statement = d1::database(env).map_err(failed)?.prepare(statements::find(column));
-    let result = statement.bind(&[text(digest), number(now)]).map_err(failed)?.all().await.map_err(failed)?;
-    Ok(read::<Found>(&d1::rows(&result).map_err(failed)?)?.into_iter().next())
+    unowned::by_secret(env, statements::find(column), &[text(digest), number(now)])?.first().await
 }
 
 /// Deletes some links of all users whose time is over.
-pub async fn expire(env: &Env, now: u64, most: u32) -> Result<(), SharesError> {
-    let statement = d1::database(env).map_err(failed)?.prepare(statements::EXPIRE_SOME);
-    let statement = statement.bind(&[number(now), number(most.into())]).map_err(failed)?;
-    statement.run().await.map(drop).map_err(failed)
+pub async fn expire(env: &Env, now: u64, most: u32) -> Result<(), StoreError> {
+    unowned::of_all(env, statements::EXPIRE_SOME, &[number(now), number(most.into())])?.run().await
 }
 
 fn told(row: Listed) -> ShareSummary {
@@ -133,12 +114,4 @@ fn told(row: Listed) -> ShareSummary {
         row;
     let [tools, reasoning, files] = [tools, reasoning, files].map(|flag| flag == 1);
     ShareSummary { id, thread_id, title, created_at, expires_at, tools, reasoning, files, messages, bytes }
-}
-
-fn read<T: serde::de::DeserializeOwned>(rows: &str) -> Result<Vec<T>, SharesError> {
-    wire::json::from_str(rows).map_err(|error| failed(error.into()))
-}
-
-fn failed(error: worker::Error) -> SharesError {
-    SharesError(format!("D1: {error}"))
 }

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use futures::future::{LocalBoxFuture, pending, ready};
 use futures::stream::{self, LocalBoxStream};
 
-use super::{Call, Change, Exchange, House, Naming, TitleError, Told, Verdict, Wish};
+use super::{Call, Change, Exchange, House, Naming, Told, Verdict, Wish};
 use engine::budget::Amount;
 use engine::ports::{Clock, Heard, Model};
 use engine::profiles::{Chain, Limits, Price, PricedModel};
@@ -18,6 +18,7 @@ use wire::model::{
     ModelChoice, ModelError, ModelErrorKind, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ServiceTier,
     Usage,
 };
+use wire::store::StoreError;
 
 /// The title that the thread has before a model makes one.
 pub const BEFORE: &str = "How do I prune a pear?";
@@ -35,7 +36,7 @@ pub struct World {
     pub told: RefCell<Vec<Told>>,
     /// The reservations that were not settled.
     pub reserved: RefCell<BTreeMap<String, Amount>>,
-    pub verdict: RefCell<Result<Verdict, TitleError>>,
+    pub verdict: RefCell<Result<Verdict, StoreError>>,
     /// The replies, one a call; the last one repeats.
     pub replies: RefCell<Vec<Vec<Item>>>,
     /// The requests that the models were asked.
@@ -106,16 +107,16 @@ impl World {
     }
 
     /// One step that a kill may come before.
-    fn step(&self) -> Result<(), TitleError> {
+    fn step(&self) -> Result<(), StoreError> {
         let step = self.steps.replace(self.steps.get() + 1);
         if self.dies_at.get() == Some(step) {
             self.is_dead.set(true);
         }
-        if self.is_dead.get() { Err(TitleError("killed".to_owned())) } else { Ok(()) }
+        if self.is_dead.get() { Err(StoreError("killed".to_owned())) } else { Ok(()) }
     }
 
     /// Runs an effect. A kill may come before it and after it.
-    fn effect<T>(&self, effect: impl FnOnce() -> T) -> Result<T, TitleError> {
+    fn effect<T>(&self, effect: impl FnOnce() -> T) -> Result<T, StoreError> {
         self.step()?;
         let done = effect();
         self.step()?;
@@ -169,17 +170,17 @@ pub fn failed(kind: ModelErrorKind) -> ModelError {
 }
 
 impl Naming for World {
-    fn wish(&self) -> Result<Option<Wish>, TitleError> {
+    fn wish(&self) -> Result<Option<Wish>, StoreError> {
         self.step()?;
         Ok(self.wish.borrow().clone())
     }
 
-    fn title(&self) -> Result<Option<String>, TitleError> {
+    fn title(&self) -> Result<Option<String>, StoreError> {
         self.step()?;
         Ok(self.title.borrow().clone())
     }
 
-    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, TitleError> {
+    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, StoreError> {
         self.step()?;
         assert_eq!(turn_id, "turn");
         Ok(self.exchange.borrow().clone())
@@ -190,7 +191,7 @@ impl Naming for World {
         format!("call-{id}")
     }
 
-    fn write(&self, change: Change<'_>) -> Result<(), TitleError> {
+    fn write(&self, change: Change<'_>) -> Result<(), StoreError> {
         self.effect(|| {
             self.wish.replace(change.wish.map(|(wish, _)| wish.clone()));
             self.due_in.set(change.wish.map(|(_, due_in)| due_in));
@@ -201,11 +202,11 @@ impl Naming for World {
         })
     }
 
-    fn written(&self) -> LocalBoxFuture<'_, Result<(), TitleError>> {
+    fn written(&self) -> LocalBoxFuture<'_, Result<(), StoreError>> {
         ready(self.step()).boxed_local()
     }
 
-    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, TitleError>> {
+    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, StoreError>> {
         let reserved = self.effect(|| {
             let verdict = self.verdict.borrow().clone();
             if verdict != Ok(Verdict::Refused) {
@@ -217,7 +218,7 @@ impl Naming for World {
         ready(reserved.and_then(|verdict| verdict)).boxed_local()
     }
 
-    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), TitleError>> {
+    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), StoreError>> {
         let released = self.effect(|| {
             self.reserved.borrow_mut().remove(&call.begun.id);
         });

@@ -6,12 +6,13 @@ use futures::future::{Either, select};
 use futures::pin_mut;
 
 use super::call::{Call, House};
-use super::port::{Change, Naming, TitleError, Verdict};
+use super::port::{Change, Naming, Verdict};
 use super::reply::title;
 use super::wish::{ABORTED, Spent};
 use engine::budget::Spending;
 use engine::ports::Heard;
 use wire::model::{ModelError, ModelErrorKind, ModelEvent, ModelReply, ReplyFinish};
+use wire::store::StoreError;
 
 /// How long the models may take for the call.
 pub const CALL_MS: u64 = 30_000;
@@ -24,7 +25,7 @@ const REPLY_BYTES: usize = 4_096;
 
 /// Makes the title that a thread wishes. `house`: none where this deployment makes no titles, or cannot pay for one.
 /// One run at a time makes it, so a call that has begun before was lost.
-pub async fn make(naming: &dyn Naming, house: Option<&House>) -> Result<(), TitleError> {
+pub async fn make(naming: &dyn Naming, house: Option<&House>) -> Result<(), StoreError> {
     let Some(mut wish) = naming.wish()? else { return Ok(()) };
     if let Some(lost) = wish.lose() {
         naming.write(Change { wish: Some((&wish, 0)), told: Some(lost), title: None })?;
@@ -32,7 +33,9 @@ pub async fn make(naming: &dyn Naming, house: Option<&House>) -> Result<(), Titl
     let is_free = naming.title()?.as_ref() == Some(&wish.before);
     let planned = house.filter(|_| wish.may_try() && is_free).map(|house| {
         let exchange = naming.exchange(&wish.turn_id)?;
-        Ok(exchange.and_then(|exchange| Call::new(naming.new_id(), house, &exchange)).zip(Some(house)))
+        Ok::<_, StoreError>(
+            exchange.and_then(|exchange| Call::new(naming.new_id(), house, &exchange)).zip(Some(house)),
+        )
     });
     let Some((call, house)) = planned.transpose()?.flatten() else {
         return naming.write(Change::default());
@@ -59,14 +62,14 @@ pub async fn make(naming: &dyn Naming, house: Option<&House>) -> Result<(), Titl
 }
 
 /// Whether the thread still wishes this call.
-fn is_wished(naming: &dyn Naming, call: &Call) -> Result<bool, TitleError> {
+fn is_wished(naming: &dyn Naming, call: &Call) -> Result<bool, StoreError> {
     let wish = naming.wish()?.filter(|wish| !wish.is_named);
     Ok(wish.and_then(|wish| wish.call).is_some_and(|begun| begun.id == call.begun.id))
 }
 
 /// Writes the end of a call, unless another run has counted it as lost, or the thread is deleted: then that has told all
 /// of it. `said`: none where the call was not made.
-fn end(naming: &dyn Naming, call: &Call, said: Option<Said>) -> Result<(), TitleError> {
+fn end(naming: &dyn Naming, call: &Call, said: Option<Said>) -> Result<(), StoreError> {
     let Some(mut wish) = naming.wish()? else { return Ok(()) };
     let Some(begun) = wish.call.take_if(|begun| begun.id == call.begun.id) else { return Ok(()) };
     let Some(said) = said else { return naming.write(Change::default()) };

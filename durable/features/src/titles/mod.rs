@@ -24,7 +24,7 @@ mod tests;
 
 pub use call::{Call, Exchange, House};
 pub use making::{CALL_MS, make};
-pub use port::{Change, Naming, TitleError, Verdict};
+pub use port::{Change, Naming, Verdict};
 pub use wish::{Begun, Told, Wish};
 
 /// Reads `TITLES`: whether a model names threads.

@@ -3,10 +3,7 @@
 use futures::future::LocalBoxFuture;
 
 use super::{Call, Exchange, Told, Wish};
-
-/// The storage or the quotas did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TitleError(pub String);
+use wire::store::StoreError;
 
 /// Whether the quotas have room for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +26,19 @@ pub struct Change<'a> {
 /// A thread whose title a model makes.
 pub trait Naming {
     /// The thread's wish; none where it wishes no title, or is deleted.
-    fn wish(&self) -> Result<Option<Wish>, TitleError>;
+    fn wish(&self) -> Result<Option<Wish>, StoreError>;
     /// The thread's title now; none where it is deleted.
-    fn title(&self) -> Result<Option<String>, TitleError>;
+    fn title(&self) -> Result<Option<String>, StoreError>;
     /// The messages of a turn that has ended; none where they are gone.
-    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, TitleError>;
+    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, StoreError>;
     /// An id for a call. Ids sort by their time.
     fn new_id(&self) -> String;
     /// Writes a change.
-    fn write(&self, change: Change<'_>) -> Result<(), TitleError>;
+    fn write(&self, change: Change<'_>) -> Result<(), StoreError>;
     /// Completes when all that was written is on disk.
-    fn written(&self) -> LocalBoxFuture<'_, Result<(), TitleError>>;
+    fn written(&self) -> LocalBoxFuture<'_, Result<(), StoreError>>;
     /// Reserves the amounts of a call in the quotas. Asking twice for the same call reserves once.
-    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, TitleError>>;
+    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, StoreError>>;
     /// Gives back the reservation of a call that is not made.
-    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), TitleError>>;
+    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), StoreError>>;
 }

@@ -7,15 +7,16 @@ use std::rc::Rc;
 use futures::executor::block_on;
 
 use super::in_memory::{BEFORE, Item, USAGE, World, ended, failed, said};
-use super::{Call, Exchange, House, TitleError, Verdict, is_on, make};
+use super::{Call, Exchange, House, Verdict, is_on, make};
 use engine::budget::Amount;
 use engine::journal::CallRecord;
 use engine::ports::Heard;
 use engine::profiles::Limits;
 use wire::model::{Message, ModelErrorKind, ModelEvent, ModelReply, ReplyFinish};
+use wire::store::StoreError;
 
 /// Lets a run make the title.
-fn run(world: &Rc<World>) -> Result<(), TitleError> {
+fn run(world: &Rc<World>) -> Result<(), StoreError> {
     block_on(make(world.as_ref(), Some(&world.house())))
 }
 
@@ -125,8 +126,8 @@ fn a_refusal_of_the_quotas_or_the_limits_makes_no_call() {
     assert_eq!((now(&world).as_deref(), is_over(&world)), (Some(BEFORE), true));
     // Quotas that do not answer refuse too, and the reservation that they may have made is given back.
     let world = World::new();
-    *world.verdict.borrow_mut() = Err(TitleError("no answer".to_owned()));
-    assert_eq!(run(&world), Err(TitleError("no answer".to_owned())));
+    *world.verdict.borrow_mut() = Err(StoreError("no answer".to_owned()));
+    assert_eq!(run(&world), Err(StoreError("no answer".to_owned())));
     assert_eq!((world.asked.borrow().len(), is_over(&world)), (0, true));
 
     let exchange = Exchange { question: "q".to_owned(), answer: "a".to_owned() };

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 
-use crate::workflows::{Stored, Workflows, WorkflowsError};
+use crate::workflows::{Stored, Workflows};
 use wire::protocol::{MAX_WORKFLOWS, WorkflowDefinition};
+use wire::store::StoreError;
 
 /// Workflows in memory. A test can take the storage down.
 #[derive(Default)]
@@ -20,18 +21,18 @@ impl InMemory {
     fn answer<T: 'static>(
         &self,
         answer: impl FnOnce() -> T,
-    ) -> LocalBoxFuture<'static, Result<T, WorkflowsError>> {
-        ready(if self.is_down.get() { Err(WorkflowsError("down".to_owned())) } else { Ok(answer()) })
+    ) -> LocalBoxFuture<'static, Result<T, StoreError>> {
+        ready(if self.is_down.get() { Err(StoreError("down".to_owned())) } else { Ok(answer()) })
             .boxed_local()
     }
 }
 
 impl Workflows for InMemory {
-    fn list(&self) -> LocalBoxFuture<'static, Result<Vec<Stored>, WorkflowsError>> {
+    fn list(&self) -> LocalBoxFuture<'static, Result<Vec<Stored>, StoreError>> {
         self.answer(|| self.stored.borrow().values().cloned().collect())
     }
 
-    fn get(&self, id: &str) -> LocalBoxFuture<'static, Result<Option<Stored>, WorkflowsError>> {
+    fn get(&self, id: &str) -> LocalBoxFuture<'static, Result<Option<Stored>, StoreError>> {
         self.answer(|| self.stored.borrow().get(id).cloned())
     }
 
@@ -40,7 +41,7 @@ impl Workflows for InMemory {
         id: &str,
         definition: WorkflowDefinition,
         now: u64,
-    ) -> LocalBoxFuture<'static, Result<Option<Stored>, WorkflowsError>> {
+    ) -> LocalBoxFuture<'static, Result<Option<Stored>, StoreError>> {
         self.answer(|| {
             let mut stored = self.stored.borrow_mut();
             let before = stored.get(id).cloned();
@@ -58,7 +59,7 @@ impl Workflows for InMemory {
         })
     }
 
-    fn delete(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, WorkflowsError>> {
+    fn delete(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, StoreError>> {
         self.answer(|| self.stored.borrow_mut().remove(id).is_some())
     }
 }

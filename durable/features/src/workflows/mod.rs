@@ -14,12 +14,13 @@ pub mod statements;
 pub mod store;
 
 pub use builtin::{BUILTIN, detail as built_in};
-pub use port::{Stored, Workflows, WorkflowsError};
+pub use port::{Stored, Workflows};
 
 use wire::protocol::{WorkflowDefinition, WorkflowDetail, WorkflowSummary};
+use wire::store::StoreError;
 
 /// The user's workflows, then the built-in ones that none of them replaces.
-pub async fn list(workflows: &dyn Workflows) -> Result<Vec<WorkflowSummary>, WorkflowsError> {
+pub async fn list(workflows: &dyn Workflows) -> Result<Vec<WorkflowSummary>, StoreError> {
     let own = workflows.list().await?;
     let replaced = |id: &str| own.iter().any(|stored| stored.id == id);
     let built_in = BUILTIN.iter().filter(|(id, _)| !replaced(id));
@@ -28,7 +29,7 @@ pub async fn list(workflows: &dyn Workflows) -> Result<Vec<WorkflowSummary>, Wor
 }
 
 /// The workflow of this id: the user's own, or else the built-in one.
-pub async fn get(workflows: &dyn Workflows, id: &str) -> Result<Option<WorkflowDetail>, WorkflowsError> {
+pub async fn get(workflows: &dyn Workflows, id: &str) -> Result<Option<WorkflowDetail>, StoreError> {
     Ok(match workflows.get(id).await? {
         Some(stored) => Some(detail(stored)),
         None => builtin::detail(id),
@@ -42,7 +43,7 @@ pub async fn put(
     id: &str,
     definition: WorkflowDefinition,
     now: u64,
-) -> Result<Option<WorkflowDetail>, WorkflowsError> {
+) -> Result<Option<WorkflowDetail>, StoreError> {
     Ok(workflows.put(id, definition, now).await?.map(detail))
 }
 

@@ -1,14 +1,17 @@
 //! The storage port of the workflows.
 
 use futures::future::LocalBoxFuture;
+use serde::Deserialize;
 
 use wire::protocol::WorkflowDefinition;
+use wire::store::StoreError;
 
 /// The newest version of a user's workflow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Stored {
     pub id: String,
     pub version: u32,
+    #[serde(deserialize_with = "wire::json::column")]
     pub definition: WorkflowDefinition,
     pub updated_at: u64,
 }
@@ -16,9 +19,9 @@ pub struct Stored {
 /// The workflows of one user.
 pub trait Workflows {
     /// All of them, by id.
-    fn list(&self) -> LocalBoxFuture<'static, Result<Vec<Stored>, WorkflowsError>>;
+    fn list(&self) -> LocalBoxFuture<'static, Result<Vec<Stored>, StoreError>>;
     /// The workflow of this id, if there is one.
-    fn get(&self, id: &str) -> LocalBoxFuture<'static, Result<Option<Stored>, WorkflowsError>>;
+    fn get(&self, id: &str) -> LocalBoxFuture<'static, Result<Option<Stored>, StoreError>>;
     /// Writes a definition as the next version, unless it is the newest already. None where it would be a workflow more
     /// than a user may have.
     fn put(
@@ -26,11 +29,7 @@ pub trait Workflows {
         id: &str,
         definition: WorkflowDefinition,
         now: u64,
-    ) -> LocalBoxFuture<'static, Result<Option<Stored>, WorkflowsError>>;
+    ) -> LocalBoxFuture<'static, Result<Option<Stored>, StoreError>>;
     /// Deletes a workflow. False where there was none.
-    fn delete(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, WorkflowsError>>;
+    fn delete(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, StoreError>>;
 }
-
-/// The storage did not answer, or refused; the text is for the operator.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkflowsError(pub String);

@@ -11,7 +11,7 @@ use crate::thread::Thread;
 use engine::toolbelt::ToolPolicy;
 use features::Resources;
 use features::files::store::R2Files;
-use features::files::{Files, FilesError, history};
+use features::files::{Files, history};
 use wire::protocol::{ApiError, Owner};
 
 /// Adds the files, where R2 is bound.
@@ -41,7 +41,7 @@ pub async fn delete_of_threads(env: &Env, rows: &[Outgoing]) -> Result<(), Store
     let Some(files) = R2Files::new(env) else { return Ok(()) };
     for root in roots {
         for prefix in [root, &history::folder(root)] {
-            files.delete_all(prefix).await.map_err(|FilesError(error)| StoreError(format!("R2: {error}")))?;
+            files.delete_all(prefix).await?;
         }
     }
     Ok(())

@@ -14,8 +14,8 @@ use crate::storage::StoreError;
 use crate::thread::Thread;
 use bindings::d1::BINDING;
 use bindings::env::is_bound;
+use features::instructions::section;
 use features::instructions::store::D1Instructions;
-use features::instructions::{InstructionsError, section};
 use wire::protocol::{InstructionsOf, Owner, TreeInstructions};
 
 /// How long a thread uses what it read without asking again, in milliseconds.
@@ -106,5 +106,5 @@ impl Thread {
 
 async fn look(env: &Env, owner: &Owner, project: Option<&str>) -> Result<Texts, String> {
     let found = D1Instructions::new(env, owner).of_turn(project).await;
-    found.map_err(|InstructionsError(error)| error)
+    found.map_err(|error| error.0)
 }

@@ -15,7 +15,7 @@ use features::knowledge::collections::Searchable;
 use features::knowledge::retrieved;
 use features::knowledge::store::collections::D1Collections;
 use features::knowledge::store::memories::{self, D1Memories, Spot};
-use features::knowledge::{Collections, Knowledge, KnowledgeError, Memories};
+use features::knowledge::{Collections, Knowledge, Memories};
 use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
 
 use super::Retrieved;
@@ -37,8 +37,7 @@ pub fn provide(
     // The calls of a turn are made while it runs: it is the newest turn, and on the path.
     let spot = move || Ok(Spot { turn: store.ends()?.newest, path: store.path()?.json() });
     let memories = policy.memory.then(|| {
-        let spots = Box::new(move || spot().map_err(unreadable));
-        Rc::new(D1Memories::in_thread(&thread.env, owner, thread_id, spots)) as Rc<dyn Memories>
+        Rc::new(D1Memories::in_thread(&thread.env, owner, thread_id, Box::new(spot))) as Rc<dyn Memories>
     });
     let searchable = (!policy.collections.is_empty()).then(|| Searchable {
         collections: Rc::new(D1Collections::new(&thread.env, owner)),
@@ -74,7 +73,7 @@ impl Thread {
             return Ok(Asked { ids, named: Ok(Vec::new()) });
         }
         let known = D1Collections::new(&self.env, ask.owner);
-        let looking = known.named(&ids).map_err(|KnowledgeError(error)| error);
+        let looking = known.named(&ids).map_err(|error| error.0);
         let named = match self.within_patience(looking).await {
             Err(error) => Err(error),
             Ok(named) => {
@@ -102,7 +101,7 @@ impl Thread {
                     self.remembered(ask, memory, &question),
                     self.searched(ask.owner, &collections, &question),
                 );
-                match self.within_patience(looking.map_err(|KnowledgeError(error)| error)).await {
+                match self.within_patience(looking.map_err(|error| error.0)).await {
                     Ok((memories, passages)) => (retrieved::message(&memories, named, &passages), None),
                     Err(error) => (None, Some(error)),
                 }
@@ -116,16 +115,16 @@ impl Thread {
         ask: &TurnRequest<'_>,
         memory: bool,
         question: &str,
-    ) -> Result<Vec<Memory>, KnowledgeError> {
+    ) -> Result<Vec<Memory>, StoreError> {
         if !memory {
             return Ok(Vec::new());
         }
         let path =
-            self.standing(&ask.chat.request).map_err(|error| KnowledgeError(error.to_string()))?.path.json();
+            self.standing(&ask.chat.request).map_err(|error| StoreError(error.to_string()))?.path.json();
         let spots = Box::new(move || Ok(Spot { turn: 0, path: path.clone() }));
         let thread_id = ask.thread_id.to_string();
         let memories = D1Memories::in_thread(&self.env, ask.owner, &thread_id, spots);
-        memories.recall(Some(question), retrieved::MAX_MEMORIES).await
+        Ok(memories.recall(Some(question), retrieved::MAX_MEMORIES).await?)
     }
 
     async fn searched(
@@ -133,24 +132,19 @@ impl Thread {
         owner: &Owner,
         ids: &[String],
         question: &str,
-    ) -> Result<Vec<Passage>, KnowledgeError> {
+    ) -> Result<Vec<Passage>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await
+        Ok(D1Collections::new(&self.env, owner).search(ids, question, retrieved::MAX_PASSAGES).await?)
     }
-}
-
-fn unreadable(error: StoreError) -> KnowledgeError {
-    KnowledgeError(error.0)
 }
 
 /// Marks the memories that turns beside the path of their thread wrote: no other thread finds them.
 pub async fn follow_paths(env: &Env, outbox: &[Outgoing]) -> Result<(), StoreError> {
     for out in outbox {
         if let News::PathChanged { path, .. } = &out.news {
-            let followed = memories::follow_path(env, &out.tenant, &out.user_id, &out.thread_id, path);
-            followed.await.map_err(|KnowledgeError(error)| StoreError(error))?;
+            memories::follow_path(env, &out.tenant, &out.user_id, &out.thread_id, path).await?;
         }
     }
     Ok(())

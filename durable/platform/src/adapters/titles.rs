@@ -20,10 +20,9 @@ use crate::storage::turn::Reason;
 use crate::thread::Thread;
 use engine::journal::TurnEnd;
 use engine::profiles::{ContextProfile, Grant, Role};
-use features::titles::{
-    CALL_MS, Call, Change, Exchange, House, Naming, TitleError, Told, Verdict, Wish, is_on, make,
-};
+use features::titles::{CALL_MS, Call, Change, Exchange, House, Naming, Told, Verdict, Wish, is_on, make};
 use wire::protocol::{ANONYMOUS, ApiError, FinishReason, Owner};
+use wire::store::StoreError as PortError;
 
 /// The variable `TITLES`.
 struct Titles(bool);
@@ -82,7 +81,7 @@ pub fn spawn(thread: &Rc<Thread>) {
     thread.state.wait_until(async move {
         let made = naming.make_title().await;
         naming.naming.set(false);
-        if let Err(TitleError(error)) = made {
+        if let Err(PortError(error)) = made {
             worker::console_error!("the title of a thread: {error}");
         }
         naming.drain(false).await;
@@ -109,8 +108,8 @@ fn spent(owner: &Owner, thread_id: &str, told: Told, created_at: u64) -> Outgoin
 }
 
 impl Thread {
-    async fn make_title(self: &Rc<Self>) -> Result<(), TitleError> {
-        let Some(thread) = self.store.meta().map_err(failed)?.and_then(|meta| meta.thread) else {
+    async fn make_title(self: &Rc<Self>) -> Result<(), PortError> {
+        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else {
             return Ok(());
         };
         let house = if are_on(self) { self.house() } else { Ok(None) };
@@ -144,10 +143,6 @@ impl Thread {
         let model = crate::model::serving(&configuration, connections, clock, env, &version, "titles");
         Ok(Some(House { model, clock: Rc::clone(clock), chain, profile: role.as_str(), limits }))
     }
-}
-
-fn failed(StoreError(error): StoreError) -> TitleError {
-    TitleError(error)
 }
 
 /// A thread and its object.
@@ -199,16 +194,16 @@ impl OfThread {
 }
 
 impl Naming for OfThread {
-    fn wish(&self) -> Result<Option<Wish>, TitleError> {
-        read(&self.at.store).map_err(failed)
+    fn wish(&self) -> Result<Option<Wish>, PortError> {
+        Ok(read(&self.at.store)?)
     }
 
-    fn title(&self) -> Result<Option<String>, TitleError> {
-        self.at.store.title().map_err(failed)
+    fn title(&self) -> Result<Option<String>, PortError> {
+        Ok(self.at.store.title()?)
     }
 
-    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, TitleError> {
-        let found = self.at.store.exchange(turn_id).map_err(failed)?;
+    fn exchange(&self, turn_id: &str) -> Result<Option<Exchange>, PortError> {
+        let found = self.at.store.exchange(turn_id)?;
         Ok(found.map(|(question, answer)| Exchange { question, answer }))
     }
 
@@ -216,22 +211,22 @@ impl Naming for OfThread {
         new_id(self.at.clock.now_ms())
     }
 
-    fn write(&self, change: Change<'_>) -> Result<(), TitleError> {
-        if self.is_gone().map_err(failed)? {
+    fn write(&self, change: Change<'_>) -> Result<(), PortError> {
+        if self.is_gone()? {
             return Ok(());
         }
-        self.change(change).map_err(failed)
+        Ok(self.change(change)?)
     }
 
-    fn written(&self) -> LocalBoxFuture<'_, Result<(), TitleError>> {
-        async { self.at.store.sync().await.map_err(failed) }.boxed_local()
+    fn written(&self) -> LocalBoxFuture<'_, Result<(), PortError>> {
+        async { Ok(self.at.store.sync().await?) }.boxed_local()
     }
 
     /// Asks the quotas of tokens and money. Where those of an address limit them, a visitor's call is refused: nobody knows
     /// the address any more.
-    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, TitleError>> {
+    fn reserve<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<Verdict, PortError>> {
         async move {
-            let quotas = accounts::quotas(&self.at.env).map_err(TitleError)?;
+            let quotas = accounts::quotas(&self.at.env).map_err(PortError)?;
             let turn = self.key(call);
             let owner = &self.thread.owner;
             let Some(rules) = quotas.call_rules(&turn.user_id, owner.issuer == ANONYMOUS) else {
@@ -251,16 +246,16 @@ impl Naming for OfThread {
                 import: None,
             };
             let admitted = accounts::admit(&self.at.env, &self.at.clock, &owner.tenant, ask).await;
-            Ok(if admitted.map_err(failed)?.is_ok() { Verdict::Reserved } else { Verdict::Refused })
+            Ok(if admitted?.is_ok() { Verdict::Reserved } else { Verdict::Refused })
         }
         .boxed_local()
     }
 
-    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), TitleError>> {
+    fn release<'a>(&'a self, call: &'a Call) -> LocalBoxFuture<'a, Result<(), PortError>> {
         async move {
             let Thread { env, clock, .. } = self.at.as_ref();
             let released = accounts::release(env, clock, &self.thread.owner.tenant, self.key(call)).await;
-            released.map_err(failed)
+            Ok(released?)
         }
         .boxed_local()
     }

@@ -6,7 +6,7 @@ use crate::respond::internal;
 use bindings::d1::BINDING;
 use bindings::env::is_bound;
 use features::workflows::store::D1Workflows;
-use features::workflows::{WorkflowsError, built_in, get};
+use features::workflows::{built_in, get};
 use wire::protocol::{ApiError, Owner, WorkflowDetail};
 
 /// The workflow of this id: the user's own, or else the built-in one.
@@ -15,5 +15,5 @@ pub async fn find(env: &Env, owner: &Owner, id: &str) -> Result<Option<WorkflowD
         return Ok(built_in(id));
     }
     let found = get(&D1Workflows::new(env, owner), id).await;
-    found.map_err(|WorkflowsError(error)| internal(&error))
+    found.map_err(|error| internal(&error))
 }

@@ -1,10 +1,13 @@
 //! The lists of D1 across threads: a user's threads, and the sums of their usage. The threads' objects send the rows
 //! (`outgoing.rs`).
 
-use worker::{Env, Result};
+use worker::Env;
 
-use bindings::d1::{database, number, rows, text};
+use bindings::d1::{Owned, number, text};
+use bindings::owned;
+use bindings::sql::OwnedSql;
 use wire::protocol::{Owner, ThreadSummary, UsageRow};
+use wire::store::StoreError;
 
 use super::outgoing::first_id;
 
@@ -15,13 +18,15 @@ const FOUND_IN: &str = "(SELECT substr(content, max(1, instr(lower(content), low
     ORDER BY created_at, id LIMIT 1) AS snippet";
 
 /// Days are of UTC. A cost is null where one of its calls has no known price.
-const USAGE: &str = "SELECT date(created_at / 1000, 'unixepoch') AS day, operation_type, provider, model, context_type, \
+const USAGE: OwnedSql = owned!(
+    "SELECT date(created_at / 1000, 'unixepoch') AS day, operation_type, provider, model, context_type, \
     count(*) AS calls, sum(input_tokens) AS input_tokens, sum(cached_tokens) AS cached_tokens, \
     sum(output_tokens) AS output_tokens, \
     CASE WHEN count(*) = count(cost_usd) THEN sum(cost_usd) END AS cost_usd \
     FROM llm_usage WHERE tenant = ?1 AND user_id = ?2 AND id >= ?5 AND created_at >= ?3 \
     GROUP BY day, operation_type, provider, model, context_type \
-    ORDER BY day DESC, calls DESC, operation_type, provider, model, context_type LIMIT ?4";
+    ORDER BY day DESC, calls DESC, operation_type, provider, model, context_type LIMIT ?4"
+);
 
 /// The most pinned threads of a user: the others must stay in sight below them.
 pub const MAX_PINNED: u32 = 20;
@@ -32,12 +37,15 @@ const PINNED: u64 = 1 << 52;
 
 /// Writes the thread's row where its object has not told D1 of it yet. A pin that is there keeps its time. No row comes
 /// back where the user has as many pins as allowed.
-const PIN: &str = "INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at, pinned_at) \
+const PIN: OwnedSql = owned!(
+    "INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at, pinned_at) \
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE (SELECT count(*) FROM threads \
     WHERE tenant = ?1 AND user_id = ?2 AND pinned_at IS NOT NULL AND id <> ?3) < ?8 \
-    ON CONFLICT (tenant, user_id, id) DO UPDATE SET pinned_at = coalesce(pinned_at, excluded.pinned_at) RETURNING pinned_at";
+    ON CONFLICT (tenant, user_id, id) DO UPDATE SET pinned_at = coalesce(pinned_at, excluded.pinned_at) RETURNING pinned_at"
+);
 
-const UNPIN: &str = "UPDATE threads SET pinned_at = NULL WHERE tenant = ?1 AND user_id = ?2 AND id = ?3";
+const UNPIN: OwnedSql =
+    owned!("UPDATE threads SET pinned_at = NULL WHERE tenant = ?1 AND user_id = ?2 AND id = ?3");
 
 /// The threads of a user that a list has.
 pub struct ThreadQuery<'a> {
@@ -54,9 +62,13 @@ pub fn place(thread: &ThreadSummary) -> u64 {
 }
 
 /// The threads of a user: the pinned ones, then the others, each newest first.
-pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result<Vec<ThreadSummary>> {
+pub async fn threads(
+    env: &Env,
+    owner: &Owner,
+    query: ThreadQuery<'_>,
+) -> Result<Vec<ThreadSummary>, StoreError> {
     let ThreadQuery { wanted, after, limit } = query;
-    let mut values = vec![text(&owner.tenant), text(&owner.user_id()), limit.into()];
+    let mut values = vec![limit.into()];
     let (mut columns, mut conditions) = ("NULL AS snippet", String::new());
     if let Some(wanted) = wanted {
         values.push(text(wanted));
@@ -64,7 +76,7 @@ pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result
         conditions.push_str(" AND (snippet IS NOT NULL OR instr(lower(title), lower(?4)) > 0)");
     }
     let beyond = after.map(|(at, id)| {
-        let condition = format!(" AND (updated_at, id) < (?{}, ?{})", values.len() + 1, values.len() + 2);
+        let condition = format!(" AND (updated_at, id) < (?{}, ?{})", values.len() + 3, values.len() + 4);
         values.extend([number(at % PINNED), text(id)]);
         (at >= PINNED, condition)
     });
@@ -87,24 +99,34 @@ pub async fn threads(env: &Env, owner: &Owner, query: ThreadQuery<'_>) -> Result
             half(false)
         ),
     };
-    Ok(wire::json::from_str(&rows(&database(env)?.prepare(sql).bind(&values)?.all().await?)?)?)
+    Owned::new(env, owner).select(OwnedSql::composed(&sql)?, &values).await
 }
 
 /// Pins a thread of the user, or takes its pin away. False where the user has [`MAX_PINNED`] others.
-pub async fn pin(env: &Env, owner: &Owner, thread: &ThreadSummary, pinned_at: Option<u64>) -> Result<bool> {
-    let key = [text(&owner.tenant), text(&owner.user_id()), text(&thread.id)];
+pub async fn pin(
+    env: &Env,
+    owner: &Owner,
+    thread: &ThreadSummary,
+    pinned_at: Option<u64>,
+) -> Result<bool, StoreError> {
+    let owned = Owned::new(env, owner);
     let Some(now) = pinned_at else {
-        database(env)?.prepare(UNPIN).bind(&key)?.run().await?;
+        owned.statement(UNPIN, &[text(&thread.id)])?.run().await?;
         return Ok(true);
     };
-    let times = [number(thread.created_at), number(thread.updated_at), number(now), MAX_PINNED.into()];
-    let values: Vec<_> = key.into_iter().chain([text(&thread.title)]).chain(times).collect();
-    Ok(rows(&database(env)?.prepare(PIN).bind(&values)?.all().await?)? != "[]")
+    let values = [
+        text(&thread.id),
+        text(&thread.title),
+        number(thread.created_at),
+        number(thread.updated_at),
+        number(now),
+        MAX_PINNED.into(),
+    ];
+    owned.any(PIN, &values).await
 }
 
 /// The usage of a user since a time, by day, operation, model and context.
-pub async fn usage(env: &Env, owner: &Owner, since_ms: u64, limit: u32) -> Result<Vec<UsageRow>> {
-    let (user_id, first) = (owner.user_id(), first_id(since_ms));
-    let values = [text(&owner.tenant), text(&user_id), number(since_ms), limit.into(), text(&first)];
-    Ok(wire::json::from_str(&rows(&database(env)?.prepare(USAGE).bind(&values)?.all().await?)?)?)
+pub async fn usage(env: &Env, owner: &Owner, since_ms: u64, limit: u32) -> Result<Vec<UsageRow>, StoreError> {
+    let values = [number(since_ms), limit.into(), text(&first_id(since_ms))];
+    Owned::new(env, owner).select(USAGE, &values).await
 }

@@ -112,6 +112,19 @@ impl From<serde_json::Error> for StoreError {
     }
 }
 
+/// D1 and R2 failed, behind the ports of features.
+impl From<wire::store::StoreError> for StoreError {
+    fn from(error: wire::store::StoreError) -> Self {
+        StoreError(error.0)
+    }
+}
+
+impl From<StoreError> for wire::store::StoreError {
+    fn from(error: StoreError) -> Self {
+        wire::store::StoreError(error.0)
+    }
+}
+
 impl From<StoreError> for engine::ports::LogError {
     fn from(error: StoreError) -> Self {
         engine::ports::LogError::Storage(error.0)

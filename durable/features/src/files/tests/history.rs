@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::files::history::{Version, delete, list, read, write};
-use crate::files::{FilesError, OnlyIf, Written};
+use crate::files::{OnlyIf, Written};
+use wire::store::StoreError;
 
 const ROOT: &str = "threads/t/";
 
@@ -99,9 +100,9 @@ fn a_storage_that_fails_replaces_and_deletes_nothing() {
     files.put("threads/t/a", "one");
     let found = now(files.read("threads/t/a", 100)).unwrap().unwrap();
     files.is_down.set(true);
-    let failed = Err(FilesError("down".to_owned()));
+    let failed = Err(StoreError("down".to_owned()));
     assert_eq!(now(write(&files, ROOT, "a", b"two".to_vec(), OnlyIf::Always, "upload")), failed);
-    assert_eq!(now(delete(&files, ROOT, "a", found)), Err(FilesError("down".to_owned())));
+    assert_eq!(now(delete(&files, ROOT, "a", found)), Err(StoreError("down".to_owned())));
     assert_eq!(files.text("threads/t/a").unwrap(), "one");
 }
 

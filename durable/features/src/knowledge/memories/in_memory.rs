@@ -5,8 +5,9 @@ use std::cell::{Cell, RefCell};
 use futures::FutureExt;
 use futures::future::{LocalBoxFuture, ready};
 
-use crate::knowledge::{KnowledgeError, Memories, Remembered};
+use crate::knowledge::{Memories, Remembered};
 use wire::protocol::Memory;
+use wire::store::StoreError;
 
 #[derive(Default)]
 pub struct InMemory {
@@ -19,9 +20,9 @@ impl InMemory {
     fn answer<T: 'static>(
         &self,
         answer: impl FnOnce() -> T,
-    ) -> LocalBoxFuture<'static, Result<T, KnowledgeError>> {
+    ) -> LocalBoxFuture<'static, Result<T, StoreError>> {
         let answer = match self.is_down.get() {
-            true => Err(KnowledgeError("D1: no such table: memories".to_owned())),
+            true => Err(StoreError("D1: no such table: memories".to_owned())),
             false => Ok(answer()),
         };
         ready(answer).boxed_local()
@@ -34,7 +35,7 @@ impl Memories for InMemory {
         content: &str,
         operation: &str,
         now_ms: u64,
-    ) -> LocalBoxFuture<'static, Result<Remembered, KnowledgeError>> {
+    ) -> LocalBoxFuture<'static, Result<Remembered, StoreError>> {
         self.answer(|| {
             let mut rows = self.rows.borrow_mut();
             if let Some(known) = rows.iter().find(|row| row.content == content) {
@@ -56,7 +57,7 @@ impl Memories for InMemory {
         &self,
         question: Option<&str>,
         limit: u32,
-    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, KnowledgeError>> {
+    ) -> LocalBoxFuture<'static, Result<Vec<Memory>, StoreError>> {
         self.answer(|| {
             let has = |row: &&Memory| {
                 question.is_none_or(|question| question.split(' ').any(|word| row.content.contains(word)))
@@ -65,7 +66,7 @@ impl Memories for InMemory {
         })
     }
 
-    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, KnowledgeError>> {
+    fn forget(&self, id: &str) -> LocalBoxFuture<'static, Result<bool, StoreError>> {
         self.answer(|| {
             let mut rows = self.rows.borrow_mut();
             let before = rows.len();

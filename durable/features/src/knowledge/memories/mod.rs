@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 use serde::Deserialize;
 
-use crate::knowledge::{KnowledgeError, Memories, Remembered};
+use crate::knowledge::{Memories, Remembered};
 use crate::marks;
 use engine::declared;
 use engine::ports::{Tool, ToolContext, ToolError};
@@ -153,12 +153,6 @@ async fn forget(
 fn plain(text: &str) -> String {
     let kept: String = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect();
     kept.trim().to_owned()
-}
-
-impl From<KnowledgeError> for ToolError {
-    fn from(_: KnowledgeError) -> Self {
-        ToolError("this is not available at the moment; try again later, or go on without it".to_owned())
-    }
 }
 
 #[cfg(test)]

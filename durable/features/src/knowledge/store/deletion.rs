@@ -1,17 +1,16 @@
 //! The deletion of documents. The vectors go before the rows, because the rows alone tell which vectors there are.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
+use worker::console_error;
 use worker::wasm_bindgen::JsValue;
-use worker::{D1PreparedStatement, console_error};
 
 use super::collections::D1Collections;
 use super::vectors::MAX_VECTORS;
-use super::{Asked, rows};
-use crate::knowledge::KnowledgeError;
 use crate::knowledge::statements::{DELETE_COLLECTION, DELETE_DOCUMENTS};
-use bindings::d1::text;
+use bindings::d1::{Statement, text};
+use bindings::sql::OwnedSql;
+use wire::store::StoreError;
 
 /// The most documents whose vectors are deleted at once.
 const PORTION: u32 = 20;
@@ -28,7 +27,7 @@ pub struct Embedded {
 impl D1Collections {
     /// Deletes a collection with its documents. Returns whether it existed. The vectors go first: without the rows nothing
     /// would find them again. `log` runs before the first row goes, in its transaction.
-    pub async fn delete(&self, id: &str, log: D1PreparedStatement) -> Asked<bool> {
+    pub async fn delete(&self, id: &str, log: Statement) -> Result<bool, StoreError> {
         let mut log = Some(log);
         while self.embeds() {
             let (known, _) = self.without_vectors("collection_id = ?3", &[text(id)], PORTION).await?;
@@ -38,18 +37,19 @@ impl D1Collections {
             // A deletion that breaks off goes on from here when it is repeated.
             self.drop_rows(id, known, log.take()).await?;
         }
-        let [chunks, documents, collection] = DELETE_COLLECTION.map(|sql| self.d1.prepare(sql, [text(id)]));
-        let results =
-            self.d1.batch(log.into_iter().chain([chunks?, documents?, collection?]).collect()).await?;
-        let [.., documents, collection] = results.as_slice() else { return Ok(false) };
+        let place = usize::from(log.is_some());
+        let [chunks, documents, collection] =
+            DELETE_COLLECTION.map(|sql| self.owned.statement(sql, &[text(id)]));
+        let statements = log.into_iter().chain([chunks?, documents?, collection?]).collect();
+        let results = self.owned.batch(statements).await?;
         // Documents that were added while the others were deleted.
-        self.forget(rows(documents)?).await;
-        Ok(!rows::<IgnoredAny>(collection)?.is_empty())
+        self.forget(results.rows(place + 1)?).await;
+        results.any(place + 2)
     }
 
     /// Deletes a document. Returns whether it existed. The vectors go first. `log` runs before the rows go, in their
     /// transaction.
-    pub async fn remove(&self, collection_id: &str, id: &str, log: D1PreparedStatement) -> Asked<bool> {
+    pub async fn remove(&self, collection_id: &str, id: &str, log: Statement) -> Result<bool, StoreError> {
         self.without_vectors("collection_id = ?3 AND id = ?4", &[text(collection_id), text(id)], 1).await?;
         self.drop_rows(collection_id, vec![id.to_owned()], Some(log)).await
     }
@@ -59,18 +59,18 @@ impl D1Collections {
         &self,
         collection_id: &str,
         ids: Vec<String>,
-        log: Option<D1PreparedStatement>,
-    ) -> Asked<bool> {
+        log: Option<Statement>,
+    ) -> Result<bool, StoreError> {
         let ids = Value::from(ids).to_string();
-        let some = |sql| self.d1.prepare(sql, [text(collection_id), text(&ids)]);
-        let [chunks, documents] = DELETE_DOCUMENTS.map(some);
-        let results = self.d1.batch(log.into_iter().chain([chunks?, documents?]).collect()).await?;
-        Ok(results.last().map(rows::<IgnoredAny>).transpose()?.is_some_and(|gone| !gone.is_empty()))
+        let place = usize::from(log.is_some());
+        let [chunks, documents] =
+            DELETE_DOCUMENTS.map(|sql| self.owned.statement(sql, &[text(collection_id), text(&ids)]));
+        self.owned.batch(log.into_iter().chain([chunks?, documents?]).collect()).await?.any(place + 1)
     }
 
     /// Deletes the vectors of some documents of the user, in the order of their ids. The documents stay: their rows tell
     /// which vectors there are. Returns the id after which there are more.
-    pub async fn erase_vectors(&self, after: &str) -> Asked<Option<String>> {
+    pub async fn erase_vectors(&self, after: &str) -> Result<Option<String>, StoreError> {
         let (mut ids, is_last) = self.without_vectors("id > ?3", &[text(after)], PORTION).await?;
         Ok(ids.pop().filter(|_| !is_last))
     }
@@ -82,12 +82,12 @@ impl D1Collections {
         condition: &str,
         values: &[JsValue],
         most: u32,
-    ) -> Asked<(Vec<String>, bool)> {
+    ) -> Result<(Vec<String>, bool), StoreError> {
         let Some(vectors) = &self.vectors else { return Ok((Vec::new(), true)) };
         let sql = format!(
             "SELECT id, chunks FROM documents WHERE tenant = ?1 AND user_id = ?2 AND {condition} ORDER BY id LIMIT {most}"
         );
-        let found: Vec<Embedded> = self.d1.rows(&sql, values.iter().cloned()).await?;
+        let found: Vec<Embedded> = self.owned.select(OwnedSql::composed(&sql)?, values).await?;
         let (count, mut taken) = (found.len(), 0);
         let fits = |document: &Embedded| {
             let is_first = taken == 0;
@@ -105,7 +105,7 @@ impl D1Collections {
     async fn forget(&self, documents: Vec<Embedded>) {
         let Some(vectors) = &self.vectors else { return };
         let documents: Vec<_> = documents.into_iter().map(|Embedded { id, chunks }| (id, chunks)).collect();
-        if let Err(KnowledgeError(error)) = vectors.remove(&documents).await {
+        if let Err(StoreError(error)) = vectors.remove(&documents).await {
             console_error!("{error}");
         }
     }

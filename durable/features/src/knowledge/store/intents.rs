@@ -2,14 +2,14 @@
 //! is there: an upload that broke off leaves none that an erasure could not find. It has no collection and no name, so that
 //! nothing lists or finds it. The document's own row takes its place.
 
-use serde::de::IgnoredAny;
 use worker::console_error;
 
-use super::Asked;
 use super::collections::{D1Collections, MAX_DOCUMENTS};
-use crate::knowledge::KnowledgeError;
 use bindings::d1::{number, text};
+use bindings::owned;
+use bindings::sql::OwnedSql;
 use wire::protocol::Document;
+use wire::store::StoreError;
 
 /// The collection of these rows.
 const NONE: &str = "";
@@ -18,15 +18,17 @@ const BROKEN_OFF_MS: u64 = 3_600_000;
 /// The most documents of a broken-off upload that the next upload removes.
 const PORTION: u32 = 5;
 
-const BEGIN: &str = "INSERT INTO documents \
+const BEGIN: OwnedSql = owned!(
+    "INSERT INTO documents \
     (tenant, user_id, id, collection_id, name, media_type, bytes, chunks, created_at) \
     SELECT ?1, ?2, ?3, '', '', '', 0, ?4, ?5 \
     WHERE (SELECT count(*) FROM documents WHERE tenant = ?1 AND user_id = ?2 AND collection_id = '') < ?6 \
-    RETURNING id";
+    RETURNING id"
+);
 
 impl D1Collections {
     /// Writes the row of a document whose vectors come next, and removes some of uploads that broke off.
-    pub(super) async fn begin(&self, document: &Document) -> Asked<()> {
+    pub(super) async fn begin(&self, document: &Document) -> Result<(), StoreError> {
         let Document { id, chunks, created_at, .. } = document;
         let before = number(created_at.saturating_sub(BROKEN_OFF_MS));
         let stale = "collection_id = '' AND created_at < ?3";
@@ -35,11 +37,11 @@ impl D1Collections {
             self.drop_rows(NONE, ids, None).await?;
         }
         let values = [text(id), (*chunks).into(), number(*created_at), MAX_DOCUMENTS.into()];
-        match self.d1.rows::<IgnoredAny>(BEGIN, values).await?.is_empty() {
-            false => Ok(()),
-            true => Err(KnowledgeError(format!(
-                "{MAX_DOCUMENTS} documents have vectors that could not be deleted"
-            ))),
+        match self.owned.any(BEGIN, &values).await? {
+            true => Ok(()),
+            false => {
+                Err(StoreError(format!("{MAX_DOCUMENTS} documents have vectors that could not be deleted")))
+            }
         }
     }
 
@@ -50,7 +52,7 @@ impl D1Collections {
             let (ids, _) = self.without_vectors(this, &[text(&document.id)], 1).await?;
             self.drop_rows(NONE, ids, None).await
         };
-        if let Err(KnowledgeError(error)) = taken.await {
+        if let Err(StoreError(error)) = taken.await {
             console_error!("{error}");
         }
     }

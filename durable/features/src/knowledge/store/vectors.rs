@@ -16,12 +16,11 @@ use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Delay, Env};
 
-use crate::knowledge::KnowledgeError;
 use crate::knowledge::chunks::Chunk;
 use crate::knowledge::embeddings::MODEL;
 use bindings::env::{AI, VECTORS, binding, is_bound, var};
 
-use super::Asked;
+use wire::store::StoreError;
 
 /// The texts that a model embeds in one call: <https://developers.cloudflare.com/workers-ai/models/bge-m3/>.
 const MAX_TEXTS: usize = 100;
@@ -75,7 +74,7 @@ impl Vectors {
     }
 
     /// Embeds the chunks of a document and stores the vectors.
-    pub async fn add(&self, scope: &str, document_id: &str, chunks: &[Chunk]) -> Asked<()> {
+    pub async fn add(&self, scope: &str, document_id: &str, chunks: &[Chunk]) -> Result<(), StoreError> {
         for (call, some) in chunks.chunks(MAX_TEXTS).enumerate() {
             let texts: Vec<String> =
                 some.iter().map(|Chunk { heading, text }| format!("{heading}\n{text}")).collect();
@@ -93,7 +92,7 @@ impl Vectors {
     }
 
     /// Deletes the vectors of documents, given their numbers of chunks.
-    pub async fn remove(&self, documents: &[(String, u32)]) -> Asked<()> {
+    pub async fn remove(&self, documents: &[(String, u32)]) -> Result<(), StoreError> {
         let ids: Vec<String> = documents
             .iter()
             .flat_map(|(document, chunks)| (1..=*chunks).map(move |place| id(document, place as usize)))
@@ -106,17 +105,22 @@ impl Vectors {
     }
 
     /// The chunks in these scopes nearest to a question, nearest first.
-    pub async fn nearest(&self, scopes: &[String], question: &str, limit: u32) -> Asked<Vec<Near>> {
+    pub async fn nearest(
+        &self,
+        scopes: &[String],
+        question: &str,
+        limit: u32,
+    ) -> Result<Vec<Near>, StoreError> {
         let asking = self.asked(scopes, question, limit);
         let patience = Delay::from(PATIENCE);
         pin_mut!(asking, patience);
         match select(asking, patience).await {
             Either::Left((near, _)) => near,
-            Either::Right(_) => Err(KnowledgeError("the embeddings did not answer in time".to_owned())),
+            Either::Right(_) => Err(StoreError("the embeddings did not answer in time".to_owned())),
         }
     }
 
-    async fn asked(&self, scopes: &[String], question: &str, limit: u32) -> Asked<Vec<Near>> {
+    async fn asked(&self, scopes: &[String], question: &str, limit: u32) -> Result<Vec<Near>, StoreError> {
         #[derive(Deserialize)]
         struct Found {
             matches: Vec<Match>,
@@ -142,7 +146,7 @@ impl Vectors {
     }
 
     /// One vector for each text.
-    async fn embedded(&self, texts: &[String]) -> Asked<Array> {
+    async fn embedded(&self, texts: &[String]) -> Result<Array, StoreError> {
         let answer = settled(self.ai.run(&self.model, &parsed(&json!({ "text": texts }))?)).await?;
         let data = Reflect::get(&answer, &"data".into()).map_err(failed)?;
         match data.dyn_into::<Array>() {
@@ -157,19 +161,19 @@ fn id(document_id: &str, place: usize) -> String {
     format!("{document_id}:{place}")
 }
 
-async fn settled(promise: Result<Promise, JsValue>) -> Asked<JsValue> {
+async fn settled(promise: Result<Promise, JsValue>) -> Result<JsValue, StoreError> {
     JsFuture::from(promise.map_err(failed)?).await.map_err(failed)
 }
 
-fn parsed(value: &serde_json::Value) -> Asked<JsValue> {
+fn parsed(value: &serde_json::Value) -> Result<JsValue, StoreError> {
     JSON::parse(&value.to_string()).map(JsCast::unchecked_into).map_err(failed)
 }
 
-fn failed(error: JsValue) -> KnowledgeError {
+fn failed(error: JsValue) -> StoreError {
     let message = Reflect::get(&error, &"message".into()).unwrap_or_default();
-    KnowledgeError(format!("embeddings: {}", message.as_string().unwrap_or_default()))
+    StoreError(format!("embeddings: {}", message.as_string().unwrap_or_default()))
 }
 
-fn unreadable(what: &str) -> KnowledgeError {
-    KnowledgeError(format!("embeddings: {what} cannot be read"))
+fn unreadable(what: &str) -> StoreError {
+    StoreError(format!("embeddings: {what} cannot be read"))
 }
