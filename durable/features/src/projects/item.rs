@@ -63,31 +63,25 @@ pub struct Item {
     pub updated_at: u64,
 }
 
-/// The content of an item, by its kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "of", rename_all = "snake_case")]
-pub enum Body {
-    Template {
-        description: String,
-        tasks: Vec<TemplateTask>,
-    },
-    Project {
-        description: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        template_id: Option<String>,
-    },
-    Task(Task),
-    Document {
-        content: String,
-    },
+wire::tagged! {
+    /// The content of an item, by its kind.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Body by "of" {
+        "template" => Template {
+            description: String,
+            tasks: Vec<TemplateTask>,
+        },
+        "project" => Project {
+            description: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            template_id: Option<String>,
+        },
+        "task" => Task(Task),
+        "document" => Document {
+            content: String,
+        },
+    }
 }
-
-wire::tagged!(Body by "of" {
-    "template" => Template { description, tasks },
-    "project" => Project { description, #[serde(default)] template_id },
-    "task" => Task(_),
-    "document" => Document { content },
-});
 
 /// A task of a template, which each of its projects begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
