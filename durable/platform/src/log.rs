@@ -104,10 +104,8 @@ impl Log for TurnLog {
                 self.store.reserve(reserve)?;
                 self.numbers.set_reserved(reserve);
             }
-            let fresh: Vec<Fresh> = events
-                .into_iter()
-                .map(|(key, event)| Fresh { seq: self.numbers.draw(), key, event })
-                .collect();
+            let fresh = events.into_iter().map(|(key, event)| Fresh::new(self.numbers.draw(), key, event));
+            let fresh: Vec<Fresh> = fresh.collect::<Result<_, _>>()?;
             let tail = self.written.tail.get();
             let tail = match (&end, self.ending) {
                 // The turn's end deletes the journal, so its last entries need no row.
@@ -137,8 +135,7 @@ impl Log for TurnLog {
         texts.iter().for_each(|text| self.live.settle(&text.model_call_id));
         self.written.tail.set(tail);
         self.written.keys.borrow_mut().add(keys);
-        let published = self.live.publish(fresh.into_iter().map(|event| (event.seq, event.event)));
-        published.map_err(|error| LogError::Storage(format!("publishing an event: {error}")))?;
+        self.live.publish(&fresh);
         if end.is_some() {
             self.live.close();
         }
@@ -157,7 +154,7 @@ impl Log for TurnLog {
             self.numbers.set_reserved(reserve);
         }
         let seq = self.numbers.draw();
-        if let Err(error) = self.live.announce(seq, &chunk, unreserved) {
+        if let Err(error) = self.live.announce(seq, chunk, unreserved) {
             // The log does not skip the chunk: readers come back and find it in storage, and the next commit ends the
             // run.
             worker::console_error!("announcing a chunk: {error}");
