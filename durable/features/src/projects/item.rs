@@ -9,7 +9,7 @@ pub const MAX_TEMPLATES: usize = 50;
 pub const MAX_TASKS: usize = 300;
 pub const MAX_DOCUMENTS: usize = 50;
 /// The longest title, text and document, in characters.
-pub const MAX_TITLE: usize = wire::protocol::MAX_NAME_CHARS;
+pub const MAX_TITLE: usize = wire::protocol::MAX_LINE_CHARS;
 pub const MAX_TEXT: usize = wire::protocol::MAX_PROJECT_TEXT_CHARS;
 pub const MAX_DOCUMENT: usize = wire::protocol::MAX_PROJECT_DOCUMENT_CHARS;
 

@@ -160,6 +160,17 @@ fn the_page_has_the_wires_types() {
         WorkflowDetail,
         WorkflowSession,
     );
+    for (name, rule) in [("AGENT_NAME", AGENT_NAME), ("WORKFLOW_ID", WORKFLOW_ID)] {
+        let (max, pattern) = (rule.max, rule.whole_pattern());
+        file += &format!("\nexport const {name} = {{ max: {max}, pattern: /{pattern}/ }};\n");
+    }
+    for (name, max) in [
+        ("MAX_LINE_CHARS", MAX_LINE_CHARS),
+        ("MAX_DESCRIPTION_CHARS", knowledge::MAX_DESCRIPTION_CHARS),
+        ("MAX_TITLE_CHARS", change::MAX_TITLE_CHARS),
+    ] {
+        file += &format!("export const {name} = {max};\n");
+    }
     if std::env::var_os(WRITE).is_some() {
         std::fs::write(FILE, &file).unwrap();
     }
