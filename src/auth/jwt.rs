@@ -22,7 +22,7 @@ const MAX_TOKEN_BYTES: usize = 8 << 10;
 /// How far the issuer's clock may differ from ours (RFC 7519 §4.1.4 allows "a few minutes").
 const SKEW_S: f64 = 60.0;
 /// The longest user or tenant. OpenID Connect §2 allows `sub` 255 characters.
-const MAX_NAME_CHARS: usize = 255;
+const MAX_SUBJECT_CHARS: usize = 255;
 /// The most issuers: each token is matched against them one by one.
 const MAX_ISSUERS: usize = 16;
 
@@ -171,7 +171,7 @@ pub fn is_secure(url: &str) -> bool {
 
 /// A user or tenant as the issuer names them: printable, of bounded length.
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.chars().nth(MAX_NAME_CHARS).is_none() && !name.chars().any(char::is_control)
+    !name.is_empty() && name.chars().nth(MAX_SUBJECT_CHARS).is_none() && !name.chars().any(char::is_control)
 }
 
 /// Whether a bearer credential has the shape of a token.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wire::protocol::{
-    Collection, CollectionList, Document, DocumentList, ErrorCode, LINE, MAX_NAME_CHARS, MemoryList,
+    Collection, CollectionList, Document, DocumentList, ErrorCode, LINE, MAX_LINE_CHARS, MemoryList,
     PassageList,
 };
 
@@ -50,7 +50,7 @@ fn words() -> Parameter {
 }
 
 fn document_name() -> Parameter {
-    let schema = json!({ "type": "string", "maxLength": MAX_NAME_CHARS, "pattern": LINE });
+    let schema = json!({ "type": "string", "maxLength": MAX_LINE_CHARS, "pattern": LINE });
     Parameter::new("name", "The document's name.", schema).needed().such_as(json!("guide.md"))
 }
 

@@ -16,10 +16,9 @@ mod workflows;
 use dialects::ai_sdk::MAX_CHAT_ID;
 use serde_json::{Map, Value, json};
 use wire::protocol::{
-    AgentDump, AgentList, AgentRounds, ApprovalList, AuditPage, Cancelled, ErrorCode, HOOK_NAME, Hook,
-    HookList, KeyList, MAX_HOOK_NAME, MAX_WORKFLOW_ID, MAX_WORKSPACE_NAME, MessageList, MessageQueue,
-    MintedKey, SentContent, SessionList, StartedSignIn, Taken, ThreadDetail, ThreadList, UsageList,
-    WORKSPACE_NAME,
+    AGENT_NAME, AgentDump, AgentList, AgentRounds, ApprovalList, AuditPage, Cancelled, ErrorCode, HOOK_AGENT,
+    Hook, HookList, KeyList, MessageList, MessageQueue, MintedKey, SentContent, SessionList, StartedSignIn,
+    Taken, ThreadDetail, ThreadList, UsageList, WORKFLOW_ID, WORKSPACE_NAME,
 };
 
 use crate::account::erasure::Erasure;
@@ -238,15 +237,15 @@ fn path_parameter(name: &str) -> Parameter {
         // A collection's, which is a UUID, or a project's.
         "document" => text("The document's id.", ID),
         "workspace" => {
-            let schema =
-                json!({ "type": "string", "maxLength": MAX_WORKSPACE_NAME, "pattern": WORKSPACE_NAME });
+            let schema = json!({ "type": "string", "maxLength": WORKSPACE_NAME.max, "pattern": WORKSPACE_NAME.pattern() });
             Parameter::path(name, "The workspace's name.", schema).such_as(json!("notes"))
         }
         "approval" => {
             text("The `approval_id` of the request; to withdraw an approval, its tool.", "write_file")
         }
         "hook" => {
-            let schema = json!({ "type": "string", "maxLength": MAX_HOOK_NAME, "pattern": HOOK_NAME });
+            let schema =
+                json!({ "type": "string", "maxLength": AGENT_NAME.max, "pattern": AGENT_NAME.pattern() });
             Parameter::path(name, "The hook's name.", schema).such_as(json!("guard"))
         }
         "sign_in" => {
@@ -264,7 +263,8 @@ fn path_parameter(name: &str) -> Parameter {
             Parameter::path(name, "The identity provider's id.", schema).such_as(json!("acme"))
         }
         "agent" => {
-            let schema = json!({ "type": "string", "minLength": 1, "maxLength": 37 });
+            let schema =
+                json!({ "type": "string", "minLength": 1, "maxLength": HOOK_AGENT.len() + AGENT_NAME.max });
             Parameter::path(
                 name,
                 "The agent's name; of a hook that answered, `hook:` and the hook's name.",
@@ -274,7 +274,7 @@ fn path_parameter(name: &str) -> Parameter {
         }
         "workflow" => {
             let schema =
-                json!({ "type": "string", "maxLength": MAX_WORKFLOW_ID, "pattern": "^[a-z0-9][a-z0-9_-]*$" });
+                json!({ "type": "string", "maxLength": WORKFLOW_ID.max, "pattern": WORKFLOW_ID.pattern() });
             Parameter::path(name, "The workflow's id, chosen by its user.", schema).such_as(json!("release"))
         }
         "session" => id("The session's id."),
@@ -305,7 +305,8 @@ fn cursor() -> Parameter {
 }
 
 fn restored_as() -> Parameter {
-    let schema = json!({ "type": "string", "pattern": "^([a-z][a-z0-9_-]{0,31})?$" });
+    let pattern = AGENT_NAME.whole_pattern().replace('^', "^(").replace('$', ")?$");
+    let schema = json!({ "type": "string", "pattern": pattern });
     let what =
         "The name of the restored agent, in place of the dump's `name`. The agents below it keep theirs.";
     Parameter::new("as", what, schema).such_as(json!("critic-2"))

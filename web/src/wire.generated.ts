@@ -1658,3 +1658,10 @@ step: number, steps: Array<StepTitle>,
  * The notes of the finished steps, each with its first 4,000 characters.
  */
 notes: Array<StepNotes>, updated_at: number, };
+
+export const AGENT_NAME = { max: 32, pattern: /^[a-z][a-z0-9_-]{0,31}$/ };
+
+export const WORKFLOW_ID = { max: 64, pattern: /^[a-z0-9][a-z0-9_-]{0,63}$/ };
+export const MAX_LINE_CHARS = 200;
+export const MAX_DESCRIPTION_CHARS = 1000;
+export const MAX_TITLE_CHARS = 200;

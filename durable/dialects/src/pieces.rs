@@ -30,7 +30,7 @@ pub const MAX_REST: usize = 1 << 20;
 /// The most members of a request. The libraries know about forty.
 const MAX_MEMBERS: usize = 128;
 /// The longest name of a member as JSON, in bytes.
-const MAX_NAME: usize = 1_024;
+const MAX_MEMBER_NAME: usize = 1_024;
 /// The bytes that are scanned without a pause.
 const SCANNED: usize = 256 << 10;
 
@@ -149,8 +149,8 @@ impl<'a> Members<'a> {
     pub async fn divide(json: &'a [u8], list: &str, pace: &Pace<'_>) -> Result<Self, ApiError> {
         let mut members = ById::<Piece<'a>>::default();
         divide(json, Kind::Object, pace, &mut |name, piece| {
-            if name.len() > MAX_NAME {
-                let detail = format!("the name of a member has at most {MAX_NAME} bytes");
+            if name.len() > MAX_MEMBER_NAME {
+                let detail = format!("the name of a member has at most {MAX_MEMBER_NAME} bytes");
                 return Err(ApiError::new(ErrorCode::InvalidRequest, detail));
             }
             let name: String = wire::json::from_slice(name).map_err(|_| not_json())?;

@@ -13,9 +13,11 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Context, Poll, Waker};
 
-use wire::protocol::{CallStatus, Event, Seq};
+use wire::protocol::{Event, Seq};
 
 use super::sse;
+use crate::storage::event_json::EventJson;
+use crate::storage::rows::Fresh;
 
 /// The most bytes that the log keeps for readers that lag (measured in the runtime: a socket that the client does not
 /// read takes about 2 MB before it blocks, and an isolate has 128 MB for all its threads). A reader that lags more goes
@@ -85,26 +87,21 @@ impl LiveLog {
     }
 
     /// Events that were just written; they may leave once the write is durable.
-    pub fn publish(&self, events: impl IntoIterator<Item = (Seq, Event)>) -> Result<(), serde_json::Error> {
+    pub fn publish(&self, events: &[Fresh]) {
         let mut state = self.state.borrow_mut();
-        for (seq, event) in events {
-            match &event {
-                Event::ModelCallUpdate { model_call_id, status: CallStatus::End, .. }
-                | Event::ModelCallReset { model_call_id, .. } => state.settle(model_call_id),
-                _ => {}
-            }
-            state.barrier = seq;
-            state.push(seq, &self.turn_id, &event)?;
+        for Fresh { seq, event, .. } in events {
+            event.settled_call.iter().for_each(|call| state.settle(call));
+            state.barrier = *seq;
+            state.push(*seq, &self.turn_id, event);
         }
         state.trim();
         wake(state);
-        Ok(())
     }
 
     /// A chunk whose text is written later. `unreserved`: its number's reservation was written only now.
-    pub fn announce(&self, seq: Seq, chunk: &Event, unreserved: bool) -> Result<(), serde_json::Error> {
+    pub fn announce(&self, seq: Seq, chunk: Event, unreserved: bool) -> Result<(), serde_json::Error> {
         let mut state = self.state.borrow_mut();
-        if let Event::Chunk { model_call_id, .. } = chunk
+        if let Event::Chunk { model_call_id, .. } = &chunk
             && !state.open.iter().any(|(open, _)| open == model_call_id)
         {
             state.open.push((model_call_id.clone(), seq));
@@ -112,7 +109,7 @@ impl LiveLog {
         if unreserved {
             state.barrier = seq;
         }
-        state.push(seq, &self.turn_id, chunk)?;
+        state.push(seq, &self.turn_id, &EventJson::new(chunk)?);
         wake(state);
         Ok(())
     }
@@ -245,13 +242,12 @@ fn register(waiting: &mut Vec<Waker>, waker: &Waker) {
 }
 
 impl State {
-    fn push(&mut self, seq: Seq, turn_id: &str, event: &Event) -> Result<(), serde_json::Error> {
+    fn push(&mut self, seq: Seq, turn_id: &str, event: &EventJson) {
         let mut bytes = Vec::new();
-        sse::encode(&mut bytes, seq, turn_id, event)?;
+        sse::encode(&mut bytes, seq, turn_id, event);
         let frame = Frame { seq, bytes: bytes.into_boxed_slice() };
         self.bytes += frame.weight();
         self.frames.push_back(frame);
-        Ok(())
     }
 
     fn settle(&mut self, model_call_id: &str) {

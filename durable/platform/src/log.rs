@@ -36,6 +36,9 @@
 //! seam. The client's side pulls it. Writes are coalesced over 5 ms, the first one at once. A reader more than 1 MB
 //! behind the live log goes on from SQLite, in pages of 256 Ki characters and writes of 64 KB. Before a fact leaves,
 //! the reader waits for one `storage.sync()`, which all readers share; text leaves at once.
+//!
+//! An event is serialised once, when its commit is written (`storage/event_json.rs`). Its row and every stream have
+//! these bytes, and a reader of the stored log passes them on without reading them.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -134,10 +137,8 @@ impl Log for TurnLog {
                 self.store.reserve(reserve)?;
                 self.numbers.set_reserved(reserve);
             }
-            let fresh: Vec<Fresh> = events
-                .into_iter()
-                .map(|(key, event)| Fresh { seq: self.numbers.draw(), key, event })
-                .collect();
+            let fresh = events.into_iter().map(|(key, event)| Fresh::new(self.numbers.draw(), key, event));
+            let fresh: Vec<Fresh> = fresh.collect::<Result<_, _>>()?;
             let tail = self.written.tail.get();
             let tail = match (&end, self.ending) {
                 // The turn's end deletes the journal, so its last entries need no row.
@@ -167,8 +168,7 @@ impl Log for TurnLog {
         texts.iter().for_each(|text| self.live.settle(&text.model_call_id));
         self.written.tail.set(tail);
         self.written.keys.borrow_mut().add(keys);
-        let published = self.live.publish(fresh.into_iter().map(|event| (event.seq, event.event)));
-        published.map_err(|error| LogError::Storage(format!("publishing an event: {error}")))?;
+        self.live.publish(&fresh);
         if end.is_some() {
             self.live.close();
         }
@@ -187,7 +187,7 @@ impl Log for TurnLog {
             self.numbers.set_reserved(reserve);
         }
         let seq = self.numbers.draw();
-        if let Err(error) = self.live.announce(seq, &chunk, unreserved) {
+        if let Err(error) = self.live.announce(seq, chunk, unreserved) {
             // The log does not skip the chunk: readers come back and find it in storage, and the next commit ends the
             // run.
             worker::console_error!("announcing a chunk: {error}");

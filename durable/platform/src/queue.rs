@@ -15,6 +15,7 @@
 //! the turn has started, because the quotas judge it then.
 
 use std::rc::Rc;
+use std::slice;
 
 use futures::FutureExt;
 use futures::channel::oneshot;
@@ -60,8 +61,7 @@ impl Queued {
 /// The queue as an event of the open turn tells it.
 pub struct Told {
     turn_id: String,
-    seq: u64,
-    event: Event,
+    event: Fresh,
 }
 
 impl Thread {
@@ -198,15 +198,17 @@ impl Thread {
         let MessageQueue { held, messages } = self.store.queue()?;
         let event = Event::QueueUpdate { held, messages: messages.iter().map(QueuedPreview::from).collect() };
         let seq = numbers.draw();
-        let fresh = Fresh { seq, key: format!("{QUEUE_KEY}{seq}"), event: event.clone() };
-        self.store.insert_events(&turn_id, &[], &[fresh])?;
-        Ok(Told { turn_id, seq, event })
+        let event = Fresh::new(seq, format!("{QUEUE_KEY}{seq}"), event)?;
+        self.store.insert_events(&turn_id, &[], slice::from_ref(&event))?;
+        Ok(Told { turn_id, event })
     }
 
     /// Sends the event to the readers of its turn. Readers of a turn that is on hold find it in the storage.
-    pub fn tell_queue(&self, Told { turn_id, seq, event }: Told) -> Result<(), ApiError> {
-        let Some(live) = self.live(&turn_id)? else { return Ok(()) };
-        live.publish([(seq, event)]).map_err(|error| internal(&error))
+    pub fn tell_queue(&self, Told { turn_id, event }: Told) -> Result<(), ApiError> {
+        if let Some(live) = self.live(&turn_id)? {
+            live.publish(&[event]);
+        }
+        Ok(())
     }
 
     /// Starts the turn of the next message, if the queue goes on and no turn is open. Later requests come after it.

@@ -20,9 +20,9 @@ use futures::future::{LocalBoxFuture, select};
 use futures::stream::{LocalBoxStream, StreamExt, unfold};
 
 use crate::storage::StoreError;
-use crate::storage::page::EventPage;
+use crate::storage::page::{EventPage, Logged};
 use engine::ports::Clock;
-use wire::protocol::{Numbered, Seq};
+use wire::protocol::Seq;
 
 use super::live::{LiveLog, Position};
 use super::sse;
@@ -73,7 +73,7 @@ pub trait Archive {
     /// The next stored events numbered `after < seq < before`.
     fn page(&self, after: Seq, before: Seq) -> Result<EventPage, StoreError>;
     /// The event that replaces the next turn after this number whose events the thread no longer keeps.
-    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError>;
+    fn trimmed(&self, after: Seq) -> Result<Option<Logged>, StoreError>;
     /// Completes when everything that was written so far is durable.
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>>;
 }
@@ -172,7 +172,7 @@ impl Reader {
     async fn read_stored(&mut self, before: Seq, out: &mut Vec<u8>) -> Result<(), StoreError> {
         // The reader asks each time, because turns are trimmed while slow readers are on their way through them.
         if let Some(turn) = self.archive.trimmed(self.cursor)? {
-            sse::encode(out, turn.seq, &turn.turn_id, &turn.event)?;
+            sse::encode(out, turn.seq, &turn.turn_id, &turn.event);
             self.cursor = turn.seq;
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl Reader {
             if out.len() >= WRITE_BYTES {
                 return Ok(());
             }
-            sse::encode(out, event.seq, &event.turn_id, &event.event)?;
+            sse::encode(out, event.seq, &event.turn_id, &event.event);
             self.cursor = event.seq;
         }
         self.cursor = page.through;

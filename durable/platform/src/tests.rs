@@ -17,10 +17,12 @@ use futures::{FutureExt, channel::oneshot};
 use super::live::LiveLog;
 use super::reader::{Archive, Reader, Source};
 use crate::storage::StoreError;
-use crate::storage::page::EventPage;
+use crate::storage::event_json::EventJson;
+use crate::storage::page::{EventPage, Logged};
+use crate::storage::rows::Fresh;
 use engine::ports::Clock;
 use engine::testing::FakeClock;
-use wire::protocol::{CallStatus, ChunkKind, Event, Numbered, Place, Seq};
+use wire::protocol::{CallStatus, ChunkKind, Event, Place, Seq};
 
 fn fact(code: &str) -> Event {
     Event::Error { code: code.to_owned(), message: String::new(), retryable: false }
@@ -51,6 +53,15 @@ fn call_ended(model_call_id: &str) -> Event {
         cost_usd: None,
         finish_reason: None,
     }
+}
+
+fn logged(seq: Seq, turn_id: &str, event: Event) -> Logged {
+    Logged { seq, turn_id: turn_id.to_owned(), event: EventJson::new(event).unwrap() }
+}
+
+fn publish(live: &LiveLog, events: impl IntoIterator<Item = (Seq, Event)>) {
+    let fresh = events.into_iter().map(|(seq, event)| Fresh::new(seq, String::new(), event).unwrap());
+    live.publish(&fresh.collect::<Vec<_>>());
 }
 
 /// A stored log of facts, in pages of two, that counts its syncs and can hold them back.
@@ -84,13 +95,15 @@ impl Archive for Shelf {
             message: "x".repeat(self.length.get()),
             retryable: false,
         };
-        let numbered = |seq| Numbered { seq, turn_id: "old".to_owned(), event: event.clone() };
-        Ok(EventPage { events: found.into_iter().map(numbered).collect(), through })
+        Ok(EventPage {
+            events: found.into_iter().map(|seq| logged(seq, "old", event.clone())).collect(),
+            through,
+        })
     }
 
-    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+    fn trimmed(&self, after: Seq) -> Result<Option<Logged>, StoreError> {
         let turn = self.trimmed.borrow().iter().copied().find(|(_, last)| after < *last);
-        Ok(turn.map(|(_, seq)| Numbered { seq, turn_id: "trimmed".to_owned(), event: fact("truncated") }))
+        Ok(turn.map(|(_, seq)| logged(seq, "trimmed", fact("truncated"))))
     }
 
     fn sync(&self) -> LocalBoxFuture<'static, Result<(), StoreError>> {
@@ -161,11 +174,11 @@ const END: Seq = Seq::MAX;
 fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
     let mut story = Story::new(1);
     let writes = story.read(story.live(), 0);
-    story.live.announce(1, &chunk("a", "x"), false).unwrap();
+    story.live.announce(1, chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(*writes.borrow(), [vec![1]]);
     for seq in 2..=50 {
-        story.live.announce(seq, &chunk("a", "x"), false).unwrap();
+        story.live.announce(seq, chunk("a", "x"), false).unwrap();
         story.settle();
     }
     assert_eq!(writes.borrow().len(), 1, "the burst waits");
@@ -173,10 +186,10 @@ fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
     story.settle();
     assert_eq!(writes.borrow()[1..], [(2..=50).collect::<Vec<_>>()]);
     story.clock.pass(5);
-    story.live.announce(51, &chunk("a", "x"), false).unwrap();
+    story.live.announce(51, chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(writes.borrow()[2..], [vec![51]], "an event after the distance goes out at once");
-    story.live.publish([(52, fact("done"))]).unwrap();
+    publish(&story.live, [(52, fact("done"))]);
     story.live.close();
     story.settle();
     assert_eq!(writes.borrow()[3..], [vec![52], vec![END]], "the end waits for nothing");
@@ -186,14 +199,14 @@ fn the_first_event_goes_out_at_once_and_a_burst_goes_out_together() {
 fn facts_leave_only_after_a_sync_and_one_sync_is_enough() {
     let mut story = Story::new(1);
     story.shelf.held.set(true);
-    story.live.publish([(1, fact("a")), (2, fact("b"))]).unwrap();
+    publish(&story.live, [(1, fact("a")), (2, fact("b"))]);
     let writes = [story.read(story.live(), 0), story.read(story.live(), 1)];
     story.settle();
     assert!(
         writes.iter().all(|writes| writes.borrow().is_empty()),
         "nothing left before the write was durable"
     );
-    story.live.announce(3, &chunk("a", "x"), false).unwrap();
+    story.live.announce(3, chunk("a", "x"), false).unwrap();
     story.shelf.release();
     story.settle();
     assert_eq!(*writes[0].borrow(), [vec![1, 2]], "the events that were there when the sync began");
@@ -212,8 +225,8 @@ fn stored_and_live_events_meet_without_hole_or_repetition() {
     for after in 0..9 {
         let mut story = Story::new(8);
         story.shelf.stored.replace(vec![1, 2, 3, 5, 6]);
-        story.live.publish([(8, fact("a"))]).unwrap();
-        story.live.announce(9, &chunk("a", "x"), false).unwrap();
+        publish(&story.live, [(8, fact("a"))]);
+        story.live.announce(9, chunk("a", "x"), false).unwrap();
         let writes = story.read(story.live(), after);
         story.settle();
         story.clock.pass(5);
@@ -239,7 +252,7 @@ fn a_turn_with_trimmed_events_is_one_event() {
         let mut story = Story::new(10);
         story.shelf.trimmed.replace(vec![(1, 3), (5, 7)]);
         story.shelf.stored.replace(vec![8, 9]);
-        story.live.publish([(10, fact("a"))]).unwrap();
+        publish(&story.live, [(10, fact("a"))]);
         let writes = story.read(story.live(), after);
         for _ in 0..5 {
             story.settle();
@@ -270,7 +283,7 @@ fn a_turn_that_is_trimmed_under_a_slow_reader_leaves_no_hole() {
 fn a_reader_that_lags_behind_the_log_goes_on_from_storage() {
     let mut story = Story::new(1);
     let writes = story.read(story.live(), 0);
-    story.live.publish([(1, fact("a"))]).unwrap();
+    publish(&story.live, [(1, fact("a"))]);
     story.settle();
     let big = |seq| {
         let result = Some("x".repeat(900_000));
@@ -293,7 +306,7 @@ fn a_reader_that_lags_behind_the_log_goes_on_from_storage() {
         (seq, event)
     };
     story.shelf.stored.replace(vec![1, 2, 3, 4]);
-    (2..=4).for_each(|seq| story.live.publish([big(seq)]).unwrap());
+    (2..=4).for_each(|seq| publish(&story.live, [big(seq)]));
     story.live.close();
     story.clock.pass(5);
     story.settle();
@@ -330,7 +343,7 @@ fn silence_is_broken_every_fifteen_seconds() {
     let writes = story.read(story.live(), 0);
     story.settle();
     story.clock.pass(10_000);
-    story.live.announce(1, &chunk("a", "x"), false).unwrap();
+    story.live.announce(1, chunk("a", "x"), false).unwrap();
     story.settle();
     assert_eq!(*writes.borrow(), [vec![1]]);
     story.clock.pass(14_999);

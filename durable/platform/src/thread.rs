@@ -13,7 +13,7 @@ use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
 use worker::{Env, State};
 
-use crate::storage::page::EventPage;
+use crate::storage::page::{EventPage, Logged};
 use crate::storage::schema::NEWEST_READ;
 use crate::storage::sql::Store;
 use crate::storage::thread::ThreadMeta;
@@ -21,7 +21,7 @@ use crate::storage::{Failing, StoreError};
 use engine::journal::TurnStop;
 use engine::ports::{Clock, LogError};
 use engine::turn::{Ran, Turn};
-use wire::protocol::{ApiError, ErrorCode, Numbered, Owner, Seq};
+use wire::protocol::{ApiError, ErrorCode, Owner, Seq};
 
 use super::adapters::instructions::Known;
 use super::adapters::records::Sending;
@@ -299,7 +299,7 @@ impl Archive for StoredLog {
         self.0.event_page(after, before)
     }
 
-    fn trimmed(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+    fn trimmed(&self, after: Seq) -> Result<Option<Logged>, StoreError> {
         self.0.trimmed_after(after)
     }
 

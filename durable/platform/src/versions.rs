@@ -126,7 +126,7 @@ impl Thread {
                 numbers.set_reserved(reserve);
             }
             let seq = numbers.draw();
-            let event = Fresh { seq, key: format!("path:{seq}"), event: Event::PathChanged };
+            let event = Fresh::new(seq, format!("path:{seq}"), Event::PathChanged)?;
             self.store.insert_events(&turn_id, &[], &[event])?;
             self.store.end_path((end != ends.newest).then_some(end))?;
             let moved = self.store.moved(&before, &after)?;

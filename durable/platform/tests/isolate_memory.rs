@@ -22,13 +22,13 @@ use futures::{FutureExt, StreamExt};
 use platform::live::LiveLog;
 use platform::reader::{Archive, Reader, Source};
 use platform::storage::StoreError;
-use platform::storage::page::EventPage;
+use platform::storage::page::{EventPage, Logged};
 use platform::storage::rows::{Fresh, event_rows, journaled};
 use serde_json::json;
 use wire::model::{
     Message, ModelChoice, ModelError, ModelEvent, ModelReply, ModelRequest, ReplyFinish, ToolCall, Usage,
 };
-use wire::protocol::{ContextKind, Event, Numbered, Seq};
+use wire::protocol::{ContextKind, Event, Seq};
 
 const SUBTASKS: usize = 8;
 const DELTAS: usize = 100_000;
@@ -161,14 +161,15 @@ impl Written {
 impl Log for Written {
     fn commit(&self, commit: Commit) -> Result<(), LogError> {
         let events = commit.events.into_iter();
-        let fresh: Vec<Fresh> = events.map(|(key, event)| Fresh { seq: self.draw(), key, event }).collect();
+        let fresh: Vec<Fresh> =
+            events.map(|(key, event)| Fresh::new(self.draw(), key, event).unwrap()).collect();
         journaled(&commit.entries).unwrap();
         event_rows(&commit.texts, &fresh).unwrap();
         for text in &commit.texts {
             self.written.set(self.written.get() + text.text.len());
             self.live.settle(&text.model_call_id);
         }
-        self.live.publish(fresh.into_iter().map(|event| (event.seq, event.event))).unwrap();
+        self.live.publish(&fresh);
         self.ended.set(self.ended.get() || commit.end.is_some());
         Ok(())
     }
@@ -176,7 +177,7 @@ impl Log for Written {
     fn announce(&self, chunk: Event) -> Seq {
         let seq = self.draw();
         self.announced.set(self.announced.get() + 1);
-        self.live.announce(seq, &chunk, false).unwrap();
+        self.live.announce(seq, chunk, false).unwrap();
         seq
     }
 
@@ -191,7 +192,7 @@ impl Archive for Unread {
         panic!("the reader does not read");
     }
 
-    fn trimmed(&self, _: Seq) -> Result<Option<Numbered>, StoreError> {
+    fn trimmed(&self, _: Seq) -> Result<Option<Logged>, StoreError> {
         panic!("the reader does not read");
     }
 

@@ -27,7 +27,7 @@ const MAX_CHAIN: usize = 8;
 /// The most models in all, which bounds the memory that each object keeps of them.
 const MAX_MODELS: usize = 64;
 /// The longest name of a model, in bytes.
-const MAX_NAME: usize = 200;
+const MAX_MODEL_NAME: usize = 200;
 /// The bounds of a wait for a provider, in milliseconds. A turn may run for 180 s.
 const WAIT_MS: RangeInclusive<u64> = 100..=180_000;
 /// The bounds of the demo model's work on a reply: it must not pass for a lost connection.
@@ -348,11 +348,11 @@ impl<'a> Reader<'a> {
             ));
         }
         let model = !model.is_empty()
-            && model.len() <= MAX_NAME
+            && model.len() <= MAX_MODEL_NAME
             && model.bytes().all(|byte| byte.is_ascii_graphic() && byte != b',');
         if !model {
             self.problems.push(format!(
-                "{of}: a model's name has 1 to {MAX_NAME} visible ASCII characters without commas."
+                "{of}: a model's name has 1 to {MAX_MODEL_NAME} visible ASCII characters without commas."
             ));
         }
         !(named && model)

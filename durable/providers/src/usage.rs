@@ -11,7 +11,7 @@ use wire::model::ServiceTier;
 
 /// The most names that an isolate keeps, and the longest one. Providers are foreign and may send any.
 const MAX_NAMES: usize = 50;
-const MAX_NAME: usize = 100;
+const MAX_USAGE_MEMBER: usize = 100;
 
 /// The unknown members that this isolate has met, and those of them that the log does not have yet.
 #[derive(Default)]
@@ -59,7 +59,8 @@ pub fn new_unknown_members() -> Vec<String> {
 
 impl Unknown {
     fn meet(&mut self, name: String) {
-        let fits = name.len() <= MAX_NAME && name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+        let fits = name.len() <= MAX_USAGE_MEMBER
+            && name.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
         if fits && self.met.len() < MAX_NAMES && self.met.insert(name.clone()) {
             self.new.push(name);
         }

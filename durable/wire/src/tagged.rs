@@ -8,39 +8,71 @@ use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// Implements `Deserialize` for an enum with `#[serde(tag = "…")]`:
+/// Declares an enum with its JSON: its tag is a member beside those of the variant, and each variant has its name there.
+/// Serde's derived code writes it. So one list has the names, the fields and their types, for both directions.
 ///
 /// ```
-/// # #[derive(serde::Serialize)]
-/// # #[serde(tag = "is")]
-/// enum Shape {
-///     Point,
-///     Circle { radius: f64, color: String },
-///     Other(Vec<String>),
+/// wire::tagged! {
+///     #[derive(Debug, PartialEq)]
+///     pub enum Shape by "is" {
+///         "point" => Point,
+///         "circle" => Circle {
+///             radius: f64,
+///             #[serde(default)]
+///             color: String,
+///         },
+///         "other" => Other(Vec<String>),
+///     }
 /// }
-///
-/// wire::tagged!(Shape by "is" {
-///     "Point" => Point,
-///     "Circle" => Circle { radius, #[serde(default)] color },
-///     "Other" => Other(_),
-/// });
-/// # let circle = serde_json::from_str(r#"{"radius": 1, "is": "Circle"}"#);
+/// # let circle = serde_json::from_str(r#"{"radius": 1, "is": "circle"}"#);
 /// # assert!(matches!(circle, Ok(Shape::Circle { radius: 1.0, .. })));
 /// ```
 ///
-/// A field after `..` is flattened: the object has the fields of its struct. A struct with such a field is read in the
-/// same way: `tagged!(Dot { size, ..at: Point { x, y } })`.
+/// A field after `..` is flattened: the object has the fields of its struct, which stand in braces. A struct with such a
+/// field is declared in the same way: `tagged! { pub struct Dot { pub size: u32, ..pub at: Point { x, y } } }`. The
+/// attributes of a field come in this order: its documentation, `serde`, `cfg_attr`.
 #[macro_export]
 macro_rules! tagged {
-    ($type:ident by $tag:literal { $($name:literal => $variant:ident $({ $($fields:tt)* })? $(($inner:tt))?),* $(,)? }) => {
+    ($(#[$meta:meta])* $vis:vis enum $type:ident by $tag:literal { $(
+        $(#[doc = $doc:literal])* $(#[serde($($serde:tt)*)])?
+        $name:literal => $variant:ident $(($inner:ty))? $({
+            $($(#[doc = $text:literal])* $(#[serde($($rule:tt)*)])? $(#[cfg_attr($($cfg:tt)*)])? $field:ident: $of:ty),*
+            $(, ..$flat:ident: $part:ident { $($member:ident),* } $(,
+                $(#[doc = $more_text:literal])* $(#[serde($($more_rule:tt)*)])? $more:ident: $more_of:ty)*)?
+            $(,)?
+        })?
+    ),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(serde::Serialize)]
+        #[serde(tag = $tag)]
+        $vis enum $type { $(
+            $(#[doc = $doc])* $(#[serde($($serde)*)])?
+            #[serde(rename = $name)]
+            $variant $(($inner))? $({
+                $($(#[doc = $text])* $(#[serde($($rule)*)])? $(#[cfg_attr($($cfg)*)])? $field: $of,)*
+                $(#[serde(flatten)] $flat: $part, $(
+                    $(#[doc = $more_text])* $(#[serde($($more_rule)*)])? $more: $more_of,)*)?
+            })?,
+        )* }
+
         #[allow(non_camel_case_types, reason = "the parameters of `Fields` are named like the fields")]
         impl $crate::tagged::Tagged for $type {
             const TAG: &'static str = $tag;
+            const NAMES: &'static [&'static str] = &[$($name),*];
+
+            fn name(&self) -> &'static str {
+                match self {
+                    $($type::$variant { .. } => $name,)*
+                }
+            }
 
             fn variant(name: &str, json: &str) -> serde_json::Result<Self> {
                 let json = $crate::json::Objects(&mut serde_json::Deserializer::from_str(json));
                 match name {
-                    $($name => $crate::tagged!(@ json, $type::$variant $({ $($fields)* })? $(($inner))?),)*
+                    $($name => $crate::tagged!(@ json, $(#[serde($($serde)*)])? ($type::$variant) $(($inner))? $({
+                        $($(#[serde($($rule)*)])? $field: $of,)*
+                        $($($(#[serde($($more_rule)*)])? $more: $more_of,)* ..$flat: $part { $($member),* })?
+                    })?),)*
                     _ => Err($crate::tagged::unknown(name)),
                 }
             }
@@ -52,33 +84,51 @@ macro_rules! tagged {
             }
         }
     };
-    ($type:ident { $($fields:tt)* }) => {
+    ($(#[$meta:meta])* $vis:vis struct $type:ident {
+        $($(#[doc = $text:literal])* $(#[serde($($rule:tt)*)])? pub $field:ident: $of:ty,)*
+        ..pub $flat:ident: $part:ident { $($member:ident),* } $(,
+            $(#[doc = $more_text:literal])* $(#[serde($($more_rule:tt)*)])? pub $more:ident: $more_of:ty)* $(,)?
+    }) => {
+        $(#[$meta])*
+        #[derive(serde::Serialize)]
+        $vis struct $type {
+            $($(#[doc = $text])* $(#[serde($($rule)*)])? pub $field: $of,)*
+            #[serde(flatten)]
+            pub $flat: $part,
+            $($(#[doc = $more_text])* $(#[serde($($more_rule)*)])? pub $more: $more_of,)*
+        }
+
         #[allow(non_camel_case_types, reason = "the parameters of `Fields` are named like the fields")]
         impl<'de> serde::Deserialize<'de> for $type {
             fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                $crate::tagged!(@ from, $type { $($fields)* })
+                $crate::tagged!(@ from, ($type) {
+                    $($(#[serde($($rule)*)])? $field: $of,)*
+                    $($(#[serde($($more_rule)*)])? $more: $more_of,)*
+                    ..$flat: $part { $($member),* }
+                })
             }
         }
     };
-    (@ $from:ident, $type:ident $(:: $variant:ident)?) => {
-        Ok($type $(:: $variant)?)
+    (@ $from:ident, ($($type:tt)*)) => {
+        Ok($($type)*)
     };
-    (@ $from:ident, $type:ident $(:: $variant:ident)? (_)) => {
-        serde::Deserialize::deserialize($from).map($type $(:: $variant)?)
+    (@ $from:ident, ($($type:tt)*) ($inner:ty)) => {
+        serde::Deserialize::deserialize($from).map($($type)*)
     };
-    (@ $from:ident, $type:ident $(:: $variant:ident)? {
-        $($(#[$attribute:meta])* $field:ident),* $(, ..$flat:ident: $inner:ident { $($member:ident),* })? $(,)?
+    (@ $from:ident, $(#[$rules:meta])? ($($type:tt)*) {
+        $($(#[$rule:meta])? $field:ident: $of:ty,)* $(..$flat:ident: $part:ident { $($member:ident),* })?
     }) => {{
-        // The types of the fields are those of the struct or variant, which the compiler infers.
+        // The types of the flattened fields are those of their struct, which the compiler infers.
         #[derive(serde::Deserialize)]
-        struct Fields<$($field,)* $($($member),*)?> {
-            $($(#[$attribute])* $field: $field,)*
+        $(#[$rules])?
+        struct Fields<$($($member),*)?> {
+            $($(#[$rule])? $field: $of,)*
             $($($member: $member),*)?
         }
-        serde::Deserialize::deserialize($from).map(|Fields { $($field,)* $($($member),*)? }| $type $(:: $variant)? {
-                $($field,)*
-                $($flat: $inner { $($member),* })?
-            })
+        serde::Deserialize::deserialize($from).map(|Fields { $($field,)* $($($member),*)? }| $($type)* {
+            $($field,)*
+            $($flat: $part { $($member),* })?
+        })
     }};
 }
 
@@ -86,6 +136,11 @@ macro_rules! tagged {
 pub trait Tagged: Sized {
     /// The name of the member that is the tag.
     const TAG: &'static str;
+    /// The names of the variants, in their order.
+    const NAMES: &'static [&'static str];
+
+    /// The name of this variant.
+    fn name(&self) -> &'static str;
 
     /// Reads the variant of this name from the whole JSON: in one pass, for a caller that knows the tag.
     fn variant(name: &str, json: &str) -> serde_json::Result<Self>;
@@ -141,24 +196,19 @@ mod tests {
         y: Option<u32>,
     }
 
-    #[derive(Debug, PartialEq, Serialize)]
-    #[serde(tag = "is")]
-    enum Shape {
-        Origin,
-        Circle {
-            radius: u32,
-            color: String,
-            #[serde(flatten)]
-            at: At,
-        },
-        Other(At),
+    crate::tagged! {
+        #[derive(Debug, PartialEq)]
+        enum Shape by "is" {
+            "Origin" => Origin,
+            "Circle" => Circle {
+                radius: u32,
+                ..at: At { x, y },
+                #[serde(default)]
+                color: String,
+            },
+            "Other" => Other(At),
+        }
     }
-
-    crate::tagged!(Shape by "is" {
-        "Origin" => Origin,
-        "Circle" => Circle { radius, #[serde(default)] color, ..at: At { x, y } },
-        "Other" => Other(_),
-    });
 
     #[test]
     fn a_tag_may_stand_anywhere() {

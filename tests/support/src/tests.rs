@@ -1,5 +1,7 @@
 //! Tests of the checks: a right turn passes, and each way of breaking it is noticed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::sse::Reader;
 use crate::{Event, Value, json, level, story, tree, wire};
 
@@ -154,6 +156,17 @@ fn each_break_of_the_wire_is_noticed() {
         ("an empty chunk", |turn| turn[6]["content"] = json!("")),
         ("finish_reason \"error\"", |turn| turn[11]["finish_reason"] = json!("error")),
         ("another usage", |turn| turn[11]["usage"]["llm_calls"] = json!(3)),
+        ("no member \"more\" here", |turn| turn[6]["more"] = json!(1)),
+        ("usage: the wire has no member", |turn| turn[3]["usage"]["more"] = json!(1)),
+        ("usage: output_tokens is missing", |turn| {
+            drop(turn[3]["usage"].as_object_mut().map(|usage| usage.remove("output_tokens")))
+        }),
+        ("duration_ms: -1 is not allowed", |turn| turn[3]["duration_ms"] = json!(-1)),
+        ("status: \"begun\" is no", |turn| turn[3]["status"] = json!("begun")),
+        ("status: null is no", |turn| turn[3]["status"] = Value::Null),
+        ("usage is null", |turn| turn[3]["usage"] = Value::Null),
+        ("parent_id is missing", |turn| drop(turn[4].as_object_mut().map(|call| call.remove("parent_id")))),
+        ("context_type is \"kitchen\"", |turn| turn[1]["context_type"] = json!("kitchen")),
         ("different assistant messages", |turn| turn[11]["message_id"] = json!("message-id-3")),
     ];
     for (complaint, spoil) in table {
@@ -164,6 +177,25 @@ fn each_break_of_the_wire_is_noticed() {
     }
     let wire = wire_of(&turn()).replace("event: done", "event: session");
     assert!(read(&wire).expect_err("event and type differ").contains("but type"));
+}
+
+// Issue 47, 3: the examples are written by hand, so they show where the description of an event is wrong.
+#[test]
+fn the_examples_of_the_protocol_have_all_members_of_the_events() {
+    let protocol = include_str!("../../../docs/wire-protocol.md");
+    let lines = protocol.lines().filter_map(|line| line.strip_prefix("  `{")?.strip_suffix("}`"));
+    let mut missing: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
+    for members in lines {
+        let text = format!(r#"{{"seq": 1, "turn_id": "u1", {members}}}"#);
+        let data: Value = serde_json::from_str(&text).unwrap();
+        let kind = data["type"].as_str().unwrap_or_default().to_owned();
+        let names = wire::shape::member_names(&data).unwrap();
+        wire::shape::check(&data).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let left = missing.entry(kind).or_insert_with(|| names.into_iter().collect());
+        left.retain(|name| data.get(name).is_none());
+    }
+    missing.retain(|_, left| !left.is_empty());
+    assert_eq!(missing, BTreeMap::new(), "each member stands in an example of its event");
 }
 
 fn renumber(turn: &mut [Value]) {

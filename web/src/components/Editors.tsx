@@ -2,9 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { en } from "../en";
-
-/** The service's limit for a title. */
-const TITLE_CHARS = 200;
+import { MAX_TITLE_CHARS } from "../wire.generated";
 
 /** `onDone` gets null to keep the old name. */
 export function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
@@ -24,7 +22,7 @@ export function Naming({ title, onDone }: { title: string; onDone: (name: string
       data-testid="thread-name"
       dir="auto"
       aria-label={en.sidebar.name}
-      maxLength={TITLE_CHARS}
+      maxLength={MAX_TITLE_CHARS}
       value={name}
       onChange={(event) => setName(event.target.value)}
       onBlur={done}

@@ -202,21 +202,7 @@ impl Encode for Encoder {
             }
             Event::Done { finish_reason, .. } => self.finish(*finish_reason, out)?,
             // The rest has no form here, or belongs to a level below.
-            Event::ModelCallUpdate { .. }
-            | Event::ApprovalRequest { .. }
-            | Event::Chunk { .. }
-            | Event::HookUpdate { .. }
-            | Event::HistorySummary { .. }
-            | Event::AgentUpdate { .. }
-            | Event::PlanReview { .. }
-            | Event::ExecutorStart { .. }
-            | Event::StepStart { .. }
-            | Event::SwarmStepStarted { .. }
-            | Event::SwarmToolExecuted { .. }
-            | Event::SwarmComplete { .. }
-            | Event::QueueUpdate { .. }
-            | Event::WorkflowUpdate { .. }
-            | Event::PathChanged => {}
+            _ => {}
         }
         if numbered.seq >= self.past && !self.over {
             self.release(out);

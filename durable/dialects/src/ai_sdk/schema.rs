@@ -39,7 +39,7 @@ pub struct ChatBody {
     memory_enabled: Option<bool>,
     #[cfg_attr(feature = "openapi", schemars(with = "Option<Vec<uuid::Uuid>>", length(max = 8)))]
     collections: Option<Vec<String>>,
-    #[cfg_attr(feature = "openapi", schemars(length(max = 64), regex(pattern = "^[a-z0-9_-]+$")))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = wire::protocol::WORKSPACE_NAME.max), regex(pattern = wire::protocol::WORKSPACE_NAME.pattern())))]
     workspace: Option<String>,
     agents: Option<bool>,
     /// The user's time zone, a name of the IANA time zone database.

@@ -114,8 +114,8 @@ fn the_members_beside_the_list_have_limits() {
     assert_eq!(refusal(wide(MAX_JSON_VALUES)), None);
     assert_eq!(refusal(wide(MAX_JSON_VALUES + 1)).as_deref(), Some("tools"));
     let name = |bytes: usize| json!({ "n".repeat(bytes - 2): 1 }).to_string();
-    assert_eq!(refusal(name(MAX_NAME)), None);
-    assert_eq!(refusal(name(MAX_NAME + 1)).as_deref(), Some("invalid_request"));
+    assert_eq!(refusal(name(MAX_MEMBER_NAME)), None);
+    assert_eq!(refusal(name(MAX_MEMBER_NAME + 1)).as_deref(), Some("invalid_request"));
     // The list is not among them, whatever its size.
     assert_eq!(refusal(json!({ "messages": vec![0; MAX_REST] }).to_string()), None);
     // A member that is no JSON is refused although nobody may ask for it.

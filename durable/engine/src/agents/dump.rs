@@ -102,7 +102,7 @@ fn agent_of(
     let refused = |member: &str, detail: String| Err(ApiError::field(format!("{place}{member}"), detail));
     // `main` can be restored under another name, so its own is no mistake at the top.
     if let Some(fault) = fault_of_name(&name).filter(|_| name != MAIN || !place.is_empty()) {
-        return refused("name", fault.to_owned());
+        return refused("name", fault);
     }
     if instructions.len() > MAX_INSTRUCTIONS_BYTES {
         return refused("instructions", format!("at most {MAX_INSTRUCTIONS_BYTES} bytes"));

@@ -86,7 +86,7 @@ fn arguments(json: &str) -> Result<Arguments, ToolError> {
     let mut read: Arguments = arguments::read(&spec(), json)?;
     read.name.take_if(|name| name.trim().is_empty());
     match read.name.as_deref().and_then(fault_of_name) {
-        Some(fault) => Err(refused(&spec(), "as", fault)),
+        Some(fault) => Err(refused(&spec(), "as", &fault)),
         None => Ok(read),
     }
 }

@@ -113,7 +113,7 @@ async fn begun(call: &Running<'_>) -> Result<Result<(Arguments, String), ToolErr
 fn arguments(call: &Running<'_>) -> Result<Arguments, ToolError> {
     let mut asked: Arguments = arguments::read(&spec(), call.arguments)?;
     if let Some(fault) = fault_of_name(&asked.name) {
-        return Err(refused(&spec(), "name", fault));
+        return Err(refused(&spec(), "name", &fault));
     }
     for text in [&mut asked.instructions, &mut asked.template, &mut asked.prompt, &mut asked.from] {
         text.take_if(|text| text.trim().is_empty());

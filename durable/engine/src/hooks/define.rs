@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::{BUILTIN, Builtin, Choice, Kind, MAX_COUNT, MAX_TEXT_BYTES, builtin};
 use crate::memory::MAX_KEY_BYTES;
 use wire::protocol::{
-    ApiError, ErrorCode, Hook, HookPoint, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS, MAX_HOOK_INSTRUCTIONS,
-    MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, digest_in,
+    AGENT_NAME, ApiError, ErrorCode, Hook, HookPoint, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
+    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_READS, NewHook, digest_in,
 };
 use wire::redact::json_problem;
 
@@ -22,16 +22,9 @@ const MEMBERS: [&str; 8] = ["name", "on", "match", "builtin", "options", "instru
 
 /// Checks the name of a hook.
 pub fn check_name(name: &str) -> Result<(), ApiError> {
-    let is_letter = |byte: u8| byte.is_ascii_lowercase();
-    let may = |byte: u8| is_letter(byte) || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
-    let begins = name.bytes().next().is_some_and(is_letter);
-    match begins && name.len() <= MAX_HOOK_NAME && name.bytes().all(may) {
-        true => Ok(()),
-        false => Err(ApiError::field(
-            "name",
-            format!("a lower-case letter, then letters, digits, - and _, at most {MAX_HOOK_NAME} in all"),
-        )),
-    }
+    let max = AGENT_NAME.max;
+    let rule = || format!("a lower-case letter, then letters, digits, - and _, at most {max} in all");
+    if AGENT_NAME.allows(name) { Ok(()) } else { Err(ApiError::field("name", rule())) }
 }
 
 /// Checks a definition. The error names the first offending member.

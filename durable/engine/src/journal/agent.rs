@@ -5,14 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::AgentLife;
 use crate::toolbelt::Toolbelt;
 use wire::model::Message;
-use wire::protocol::Hook;
+use wire::protocol::{AGENT_NAME, Hook};
 
 /// The name of the agent that answers the user. No other agent has it.
 pub const MAIN: &str = "main";
 /// The most agents that a thread has at once, beside `main`: each has rows, and each is told to the turn as it begins.
 pub const MAX_AGENTS: usize = 16;
-/// The longest name of an agent in bytes: people and models read it in front of each of its answers.
-pub const MAX_NAME_BYTES: usize = 32;
 /// The longest instructions in bytes: they go to the model with each of the agent's calls.
 pub const MAX_INSTRUCTIONS_BYTES: usize = 20_000;
 /// The most bytes of rounds, as JSON, that an agent remembers. The newest round stays even if it alone is longer.
@@ -156,14 +154,13 @@ pub struct AgentSetting {
 }
 
 /// The fault of a name for an agent; none where it may be one.
-pub fn fault_of_name(name: &str) -> Option<&'static str> {
-    let begins = name.starts_with(|letter: char| letter.is_ascii_lowercase());
-    let is_one =
-        |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-".contains(letter);
-    match () {
-        () if name == MAIN => Some("it is the name of the agent that answers the user"),
-        () if begins && name.len() <= MAX_NAME_BYTES && name.chars().all(is_one) => None,
-        () => Some("it must begin with a letter from a to z, and have at most 32 of a-z, 0-9, _ and -"),
+pub fn fault_of_name(name: &str) -> Option<String> {
+    let max = AGENT_NAME.max;
+    let must =
+        || format!("it must begin with a letter from a to z, and have at most {max} of a-z, 0-9, _ and -");
+    match name {
+        MAIN => Some("it is the name of the agent that answers the user".to_owned()),
+        _ => (!AGENT_NAME.allows(name)).then(must),
     }
 }
 
@@ -196,7 +193,7 @@ mod tests {
     //
     #[test]
     fn a_name_is_short_and_plain_and_not_main() {
-        let longest = "a".repeat(MAX_NAME_BYTES);
+        let longest = "a".repeat(AGENT_NAME.max);
         for name in ["a", "critic-2", "tax_advisor", &longest] {
             assert_eq!(fault_of_name(name), None, "{name}");
         }

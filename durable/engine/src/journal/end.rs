@@ -28,60 +28,52 @@ pub struct TurnEnd {
     pub used: Option<Amount>,
 }
 
-/// One row of telemetry.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "of", rename_all = "snake_case")]
-pub enum CallRecord {
-    /// A model call: `llm_usage`.
-    Model {
-        /// The `model_call_id`.
-        id: String,
-        provider: String,
-        model: String,
-        operation_type: String,
-        /// [`profile_of`](super::TurnSpec::profile_of).
-        #[serde(default)]
-        profile: String,
-        input_tokens: u64,
-        cached_tokens: u64,
-        output_tokens: u64,
-        /// None where the price or the tokens are unknown.
-        #[serde(default)]
-        cost_usd: Option<f64>,
-        #[serde(default)]
-        first_byte_ms: Option<u64>,
-        duration_ms: u64,
-        /// Requests beyond the first.
-        #[serde(default)]
-        retries: u32,
-        /// `ok`, `aborted`, or the error's code.
-        outcome: String,
-    },
-    /// A tool call: `tool_usage`.
-    Tool {
-        id: String,
-        tool_name: String,
-        duration_ms: u64,
-        is_error: bool,
-        /// The arguments in short, for a call that makes or runs a plan.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        detail: Option<String>,
-        /// Whether the policy or a hook refused it.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        refused: bool,
-    },
-    /// Something that failed: `error_log`.
-    Failure(FailureRecord),
+wire::tagged! {
+    /// One row of telemetry.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum CallRecord by "of" {
+        /// A model call: `llm_usage`.
+        "model" => Model {
+            /// The `model_call_id`.
+            id: String,
+            provider: String,
+            model: String,
+            operation_type: String,
+            /// [`profile_of`](super::TurnSpec::profile_of).
+            #[serde(default)]
+            profile: String,
+            input_tokens: u64,
+            cached_tokens: u64,
+            output_tokens: u64,
+            /// None where the price or the tokens are unknown.
+            #[serde(default)]
+            cost_usd: Option<f64>,
+            #[serde(default)]
+            first_byte_ms: Option<u64>,
+            duration_ms: u64,
+            /// Requests beyond the first.
+            #[serde(default)]
+            retries: u32,
+            /// `ok`, `aborted`, or the error's code.
+            outcome: String,
+        },
+        /// A tool call: `tool_usage`.
+        "tool" => Tool {
+            id: String,
+            tool_name: String,
+            duration_ms: u64,
+            is_error: bool,
+            /// The arguments in short, for a call that makes or runs a plan.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            detail: Option<String>,
+            /// Whether the policy or a hook refused it.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            refused: bool,
+        },
+        /// Something that failed: `error_log`.
+        "failure" => Failure(FailureRecord),
+    }
 }
-
-wire::tagged!(CallRecord by "of" {
-    "model" => Model {
-        id, provider, model, operation_type, #[serde(default)] profile, input_tokens, cached_tokens, output_tokens,
-        #[serde(default)] cost_usd, #[serde(default)] first_byte_ms, duration_ms, #[serde(default)] retries, outcome,
-    },
-    "tool" => Tool { id, tool_name, duration_ms, is_error, #[serde(default)] detail, #[serde(default)] refused },
-    "failure" => Failure(_),
-});
 
 /// A failure, for the operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -31,7 +31,7 @@ use wire::protocol::{Awaited, Content, CountedRequest, Event, HookPoint, Place, 
 
 pub use agent::{
     Agent, AgentChange, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_COPIED_BYTES, MAX_HEARD_BYTES,
-    MAX_INSTRUCTIONS_BYTES, MAX_NAME_BYTES, MAX_TRANSCRIPT_BYTES, People, Round, fault_of_name, todo_key,
+    MAX_INSTRUCTIONS_BYTES, MAX_TRANSCRIPT_BYTES, People, Round, fault_of_name, todo_key,
 };
 pub use answer::{Answer, Asking};
 pub use cut::Cut;

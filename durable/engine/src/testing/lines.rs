@@ -106,8 +106,7 @@ pub fn line(event: &Event) -> String {
         Event::CostSummary(costs) => {
             format!("cost {} llm {} tools {} subtasks", costs.llm_calls, costs.tool_calls, costs.subtasks)
         }
-        Event::PathChanged => "path changed".to_owned(),
         Event::Done { finish_reason, .. } => format!("done {finish_reason:?}"),
-        Event::Session { .. } => "session".to_owned(),
+        other => other.kind().to_owned(),
     }
 }

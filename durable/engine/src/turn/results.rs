@@ -4,7 +4,7 @@ use super::Turn;
 use crate::journal::{Answer, ToolEnd};
 use crate::ports::ToolError;
 use wire::model::ToolCall;
-use wire::protocol::{CallStatus, Event, MAX_NAME_CHARS, MAX_SOURCES, Place, Source};
+use wire::protocol::{CallStatus, Event, MAX_LINE_CHARS, MAX_SOURCES, Place, Source};
 
 /// The most bytes of arguments in an event for clients: an event is one row of the log. Tools get all of
 /// them.
@@ -98,7 +98,7 @@ fn sources(turn: &Turn, call: &ToolCall, end: &ToolEnd) -> Vec<Source> {
 /// The sources of a call, as many and as long as readers and storage take them.
 fn bounded(titles: Vec<String>) -> Vec<Source> {
     let titles = titles.into_iter().take(MAX_SOURCES);
-    titles.map(|title| Source { title: title.chars().take(MAX_NAME_CHARS).collect() }).collect()
+    titles.map(|title| Source { title: title.chars().take(MAX_LINE_CHARS).collect() }).collect()
 }
 
 /// The results, for the model, of calls that got no answer, or a no.
@@ -143,7 +143,7 @@ mod tests {
         let told = |count, chars| -> Vec<String> {
             bounded(titles(count, chars)).into_iter().map(|source| source.title).collect()
         };
-        let (most, longest) = (MAX_SOURCES, MAX_NAME_CHARS);
+        let (most, longest) = (MAX_SOURCES, MAX_LINE_CHARS);
         assert_eq!(told(most, longest), titles(most, longest));
         assert_eq!(told(most + 1, longest + 1), titles(most, longest));
     }

@@ -14,7 +14,7 @@ use wire::redact::json_problem;
 /// The most servers. Each adds a periodic listing, and its tools to every prompt.
 const MAX_SERVERS: usize = 16;
 /// The longest name. Together with the prefix it leaves about half of a tool's 64 characters to the tool.
-const MAX_NAME: usize = 32;
+const MAX_SERVER_NAME: usize = 32;
 /// How long a server may be silent, by default and at most. The latter is the time of a whole turn.
 const TIMEOUT_MS: u64 = 30_000;
 const MAX_TIMEOUT_MS: u64 = 180_000;
@@ -121,8 +121,8 @@ impl Server {
     fn read(name: &str, words: ServerWords, var: &impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         // Names have no underscore, because two of them separate server and tool.
-        if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(plain) {
-            return Err(format!("a name is a-z, 0-9 or -, {MAX_NAME} characters at most"));
+        if name.is_empty() || name.len() > MAX_SERVER_NAME || !name.bytes().all(plain) {
+            return Err(format!("a name is a-z, 0-9 or -, {MAX_SERVER_NAME} characters at most"));
         }
         if let Some(problem) = problem_of(&words.url) {
             return Err(format!("its url {problem}"));

@@ -9,7 +9,7 @@ pub const MAX_TEMPLATES: usize = 50;
 pub const MAX_TASKS: usize = 300;
 pub const MAX_DOCUMENTS: usize = 50;
 /// The longest title, text and document, in characters.
-pub const MAX_TITLE: usize = wire::protocol::MAX_NAME_CHARS;
+pub const MAX_TITLE: usize = wire::protocol::MAX_LINE_CHARS;
 pub const MAX_TEXT: usize = wire::protocol::MAX_PROJECT_TEXT_CHARS;
 pub const MAX_DOCUMENT: usize = wire::protocol::MAX_PROJECT_DOCUMENT_CHARS;
 
@@ -68,31 +68,25 @@ fn unless_empty<'de, D: Deserializer<'de>>(column: D) -> Result<Option<String>, 
     Ok(Some(String::deserialize(column)?).filter(|id| !id.is_empty()))
 }
 
-/// The content of an item, by its kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "of", rename_all = "snake_case")]
-pub enum Body {
-    Template {
-        description: String,
-        tasks: Vec<TemplateTask>,
-    },
-    Project {
-        description: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        template_id: Option<String>,
-    },
-    Task(Task),
-    Document {
-        content: String,
-    },
+wire::tagged! {
+    /// The content of an item, by its kind.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Body by "of" {
+        "template" => Template {
+            description: String,
+            tasks: Vec<TemplateTask>,
+        },
+        "project" => Project {
+            description: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            template_id: Option<String>,
+        },
+        "task" => Task(Task),
+        "document" => Document {
+            content: String,
+        },
+    }
 }
-
-wire::tagged!(Body by "of" {
-    "template" => Template { description, tasks },
-    "project" => Project { description, #[serde(default)] template_id },
-    "task" => Task(_),
-    "document" => Document { content },
-});
 
 /// A task of a template, which each of its projects begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -250,32 +250,24 @@ pub struct Settlement {
     pub used: Option<Amount>,
 }
 
-/// Why a turn may not start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "why", rename_all = "snake_case")]
-pub enum Refusal {
-    /// As many turns run already as the limit allows.
-    Concurrency { limit: u32, retry_after_s: u64 },
-    /// As many turns have just started as the limit allows.
-    Rate { limit: u32, retry_after_s: u64 },
-    /// The day's tokens or money are used up, or reserved by running turns.
-    Spent { retry_after_s: u64 },
-    /// The upload is larger than the rest of the day's bytes.
-    Stored { limit: u64, retry_after_s: u64 },
-    /// The upload has more pieces than the rest of the day's embeddings.
-    Embedded { limit: u64, retry_after_s: u64 },
-    /// The user has as many threads as the limit allows.
-    Threads { limit: u32 },
+wire::tagged! {
+    /// Why a turn may not start.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Refusal by "why" {
+        /// As many turns run already as the limit allows.
+        "concurrency" => Concurrency { limit: u32, retry_after_s: u64 },
+        /// As many turns have just started as the limit allows.
+        "rate" => Rate { limit: u32, retry_after_s: u64 },
+        /// The day's tokens or money are used up, or reserved by running turns.
+        "spent" => Spent { retry_after_s: u64 },
+        /// The upload is larger than the rest of the day's bytes.
+        "stored" => Stored { limit: u64, retry_after_s: u64 },
+        /// The upload has more pieces than the rest of the day's embeddings.
+        "embedded" => Embedded { limit: u64, retry_after_s: u64 },
+        /// The user has as many threads as the limit allows.
+        "threads" => Threads { limit: u32 },
+    }
 }
-
-wire::tagged!(Refusal by "why" {
-    "concurrency" => Concurrency { limit, retry_after_s },
-    "rate" => Rate { limit, retry_after_s },
-    "spent" => Spent { retry_after_s },
-    "stored" => Stored { limit, retry_after_s },
-    "embedded" => Embedded { limit, retry_after_s },
-    "threads" => Threads { limit },
-});
 
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
@@ -311,38 +303,28 @@ impl From<Refusal> for ApiError {
     }
 }
 
-/// The commands of a thread's object to its tenant's quota object, as JSON in the body.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "do", rename_all = "snake_case")]
-pub enum QuotaCommand {
-    /// Answered with an [`Admission`].
-    Admit(Ask),
-    /// A turn that was admitted did not start.
-    Release { turn: TurnKey },
-    /// A turn goes on after its run was lost.
-    Renew { turn: TurnKey, lease_ms: u64 },
-    /// A turn was parked for the `parking`th time, and waits for at most so long.
-    Park { turn: TurnKey, parking: u32, wait_ms: u64 },
-    /// A parked turn wants to go on. Answered with a [`Verdict`].
-    GoOn(Box<GoOn>),
-    /// An upload wants room. Answered with a [`Verdict`].
-    ReserveUpload(UploadAsk),
-    /// The amounts that an upload used.
-    SettleUpload { key: String, used: Stored },
-    /// Turns that ended and threads that were deleted; may be sent twice.
-    Settle { ended: Vec<Settlement>, deleted: Vec<ThreadKey> },
+wire::tagged! {
+    /// The commands of a thread's object to its tenant's quota object, as JSON in the body.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum QuotaCommand by "do" {
+        /// Answered with an [`Admission`].
+        "admit" => Admit(Ask),
+        /// A turn that was admitted did not start.
+        "release" => Release { turn: TurnKey },
+        /// A turn goes on after its run was lost.
+        "renew" => Renew { turn: TurnKey, lease_ms: u64 },
+        /// A turn was parked for the `parking`th time, and waits for at most so long.
+        "park" => Park { turn: TurnKey, parking: u32, wait_ms: u64 },
+        /// A parked turn wants to go on. Answered with a [`Verdict`].
+        "go_on" => GoOn(Box<GoOn>),
+        /// An upload wants room. Answered with a [`Verdict`].
+        "reserve_upload" => ReserveUpload(UploadAsk),
+        /// The amounts that an upload used.
+        "settle_upload" => SettleUpload { key: String, used: Stored },
+        /// Turns that ended and threads that were deleted; may be sent twice.
+        "settle" => Settle { ended: Vec<Settlement>, deleted: Vec<ThreadKey> },
+    }
 }
-
-wire::tagged!(QuotaCommand by "do" {
-    "admit" => Admit(_),
-    "release" => Release { turn },
-    "renew" => Renew { turn, lease_ms },
-    "park" => Park { turn, parking, wait_ms },
-    "go_on" => GoOn(_),
-    "reserve_upload" => ReserveUpload(_),
-    "settle_upload" => SettleUpload { key, used },
-    "settle" => Settle { ended, deleted },
-});
 
 /// A thread of a user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use super::page::{Bound, LogRow, assemble};
 use super::rows::{
     EventRow, Fresh, PAYLOAD_BYTES, entries, event_rows, items, journaled, json_bytes, pieces,
 };
+use super::tests::event_of;
 use bindings::rows::STATEMENT_BYTES;
 use engine::journal::{CallRecord, Entry, Fact, TextPart, ToolEnd};
 use engine::turn::{LEFT_CHARS, MAX_LEFT};
@@ -78,9 +79,9 @@ fn a_part_of_any_length_is_read_back_as_its_chunks() {
         for ((event, (seq, length)), left) in
             page.events.iter().zip(&part.chunks).zip((0..part.chunks.len()).rev())
         {
-            let Event::Chunk { content, done, .. } = &event.event else { panic!("{event:?}") };
+            let Event::Chunk { content, done, .. } = event_of(event) else { panic!("{event:?}") };
             assert_eq!(
-                (event.seq, *done),
+                (event.seq, done),
                 (*seq, left == 0 && !part.more),
                 "only the last one closes the part"
             );
@@ -116,10 +117,9 @@ fn an_entry_of_any_length_is_read_back_whole() {
 
 #[test]
 fn a_long_commit_is_several_rows_and_no_event_is_split() {
-    let event = |seq, bytes: usize| Fresh {
-        seq,
-        key: format!("tool_end:{seq}"),
-        event: Event::Error { code: "x".to_owned(), message: "y".repeat(bytes), retryable: false },
+    let event = |seq, bytes: usize| {
+        let error = Event::Error { code: "x".to_owned(), message: "y".repeat(bytes), retryable: false };
+        Fresh::new(seq, format!("tool_end:{seq}"), error).unwrap()
     };
     let mut events: Vec<Fresh> = (1..=128).map(|seq| event(seq, 50_000)).collect();
     events.push(event(129, 1_000_000));

@@ -129,7 +129,7 @@ mod tests {
         let fresh: Vec<Fresh> = events(&["a", "quoted \"b\""])
             .into_iter()
             .zip(2..)
-            .map(|((key, event), seq)| Fresh { seq, key, event })
+            .map(|((key, event), seq)| Fresh::new(seq, key, event).unwrap())
             .collect();
         let rows = event_rows(&[text], &fresh).unwrap();
         let payloads: Vec<String> = rows.into_iter().map(|row| row.payload).collect();

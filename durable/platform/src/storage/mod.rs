@@ -12,6 +12,7 @@
 
 pub mod agent_rows;
 pub mod digest_rows;
+pub mod event_json;
 pub mod export_rows;
 pub mod fit;
 pub mod history;

@@ -38,65 +38,66 @@ pub struct Outgoing {
     pub beside: bool,
 }
 
-/// A change that D1 must learn.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum News {
-    TurnStarted {
-        thread: ThreadRow,
-        message: StoredMessage,
-    },
-    Renamed {
-        thread: ThreadRow,
-    },
-    /// Messages that other messages have replaced. Versions up to 4 of the object's tables posted this, and deleted the
-    /// messages.
-    MessagesReplaced {
-        ids: Vec<String>,
-    },
-    /// Another path is the conversation.
-    PathChanged {
-        /// The messages that came to the path, or left it, and whether each is beside the path now.
-        messages: BTreeMap<String, bool>,
-        /// The path, as ranges of turns.
-        path: String,
-    },
-    TurnEnded {
-        thread: ThreadRow,
-        /// The user's message: D1 hears of a short turn only now.
-        #[serde(default)]
-        question: Option<Box<StoredMessage>>,
-        message: StoredMessage,
-        calls: Calls,
-    },
-    /// A plan as it is after a turn.
-    PlanChanged {
-        turn_id: String,
-        plan: Box<Plan>,
-        updated_at: u64,
-    },
-    /// Usage without messages: of a turn whose thread was deleted before D1 heard of the turn, since usage must add up, or of
-    /// a call beside the turns.
-    Spent {
-        calls: Calls,
-    },
-    /// A failure outside of a turn.
-    Failed {
-        failure: FailureRecord,
-        created_at: u64,
-    },
-    /// A deed for the audit log. It outlives the thread.
-    Audited {
-        audited: Audited,
-    },
-    ThreadDeleted {
-        /// The folder of its files.
-        #[serde(default)]
-        workspace_root: Option<String>,
-        /// The folder of its records.
-        #[serde(default)]
-        records_root: Option<String>,
-    },
+wire::tagged! {
+    /// A change that D1 must learn.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum News by "kind" {
+        "turn_started" => TurnStarted {
+            thread: ThreadRow,
+            message: StoredMessage,
+        },
+        "renamed" => Renamed {
+            thread: ThreadRow,
+        },
+        /// Messages that other messages have replaced. Versions up to 4 of the object's tables posted this, and deleted the
+        /// messages.
+        "messages_replaced" => MessagesReplaced {
+            ids: Vec<String>,
+        },
+        /// Another path is the conversation.
+        "path_changed" => PathChanged {
+            /// The messages that came to the path, or left it, and whether each is beside the path now.
+            messages: BTreeMap<String, bool>,
+            /// The path, as ranges of turns.
+            path: String,
+        },
+        "turn_ended" => TurnEnded {
+            thread: ThreadRow,
+            /// The user's message: D1 hears of a short turn only now.
+            #[serde(default)]
+            question: Option<Box<StoredMessage>>,
+            message: StoredMessage,
+            calls: Calls,
+        },
+        /// A plan as it is after a turn.
+        "plan_changed" => PlanChanged {
+            turn_id: String,
+            plan: Box<Plan>,
+            updated_at: u64,
+        },
+        /// Usage without messages: of a turn whose thread was deleted before D1 heard of the turn, since usage must add up, or of
+        /// a call beside the turns.
+        "spent" => Spent {
+            calls: Calls,
+        },
+        /// A failure outside of a turn.
+        "failed" => Failed {
+            failure: FailureRecord,
+            created_at: u64,
+        },
+        /// A deed for the audit log. It outlives the thread.
+        "audited" => Audited {
+            audited: Audited,
+        },
+        "thread_deleted" => ThreadDeleted {
+            /// The folder of its files.
+            #[serde(default)]
+            workspace_root: Option<String>,
+            /// The folder of its records.
+            #[serde(default)]
+            records_root: Option<String>,
+        },
+    }
 }
 
 impl News {
@@ -110,19 +111,6 @@ impl News {
         question.into_iter().chain(message)
     }
 }
-
-wire::tagged!(News by "kind" {
-    "turn_started" => TurnStarted { thread, message },
-    "renamed" => Renamed { thread },
-    "messages_replaced" => MessagesReplaced { ids },
-    "path_changed" => PathChanged { messages, path },
-    "turn_ended" => TurnEnded { thread, #[serde(default)] question, message, calls },
-    "plan_changed" => PlanChanged { turn_id, plan, updated_at },
-    "spent" => Spent { calls },
-    "failed" => Failed { failure, created_at },
-    "audited" => Audited { audited },
-    "thread_deleted" => ThreadDeleted { #[serde(default)] workspace_root, #[serde(default)] records_root },
-});
 
 /// The thread as the list shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

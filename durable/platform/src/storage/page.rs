@@ -1,9 +1,10 @@
 //! Reads the event log back: rows, in pages, expanded into the events that were announced. Pure.
 
 use engine::journal::TextPart;
-use wire::protocol::{Event, Numbered, Seq};
+use wire::protocol::{Event, Seq};
 
 use super::StoreError;
+use super::event_json::EventJson;
 use super::rows::{Item, TEXT, items};
 
 /// How many rows are read at once.
@@ -35,10 +36,18 @@ pub struct LogRow {
     pub payload: String,
 }
 
+/// An event of the log.
+#[derive(Debug)]
+pub struct Logged {
+    pub seq: Seq,
+    pub turn_id: String,
+    pub event: EventJson,
+}
+
 /// Consecutive events of the log.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub struct EventPage {
-    pub events: Vec<Numbered>,
+    pub events: Vec<Logged>,
     /// Every event up to this number has been read, and there may be no event with this number.
     pub through: Seq,
 }
@@ -71,8 +80,8 @@ pub fn assemble(rows: &[LogRow], bound: Bound, after: Seq, before: Seq) -> Resul
             if kind == TEXT {
                 expand(&wire::json::from_str(body.get())?, &row.turn_id, after, through, &mut events)?;
             } else if after < seq {
-                let event = wire::json::from_str(body.get())?;
-                events.push(Numbered { seq, turn_id: row.turn_id.clone(), event });
+                let event = EventJson::stored(kind, body);
+                events.push(Logged { seq, turn_id: row.turn_id.clone(), event });
             }
         }
     }
@@ -86,7 +95,7 @@ fn expand(
     turn_id: &str,
     after: Seq,
     through: Seq,
-    out: &mut Vec<Numbered>,
+    out: &mut Vec<Logged>,
 ) -> Result<(), StoreError> {
     let mut from = 0;
     for (index, (seq, length)) in part.chunks.iter().enumerate() {
@@ -99,15 +108,15 @@ fn expand(
         if *seq <= after || *seq > through {
             continue;
         }
-        let event = Event::Chunk {
+        let event = EventJson::new(Event::Chunk {
             content: content.to_owned(),
             part_id: part.part_id.clone(),
             model_call_id: part.model_call_id.clone(),
             place: part.place.clone(),
             done: index + 1 == part.chunks.len() && !part.more,
             kind: part.kind,
-        };
-        out.push(Numbered { seq: *seq, turn_id: turn_id.to_owned(), event });
+        })?;
+        out.push(Logged { seq: *seq, turn_id: turn_id.to_owned(), event });
     }
     Ok(())
 }

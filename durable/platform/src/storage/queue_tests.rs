@@ -82,7 +82,7 @@ fn the_last_removed_messages_are_remembered() {
 fn the_events_of_a_turn_that_tell_its_queue_are_counted() {
     let database = database();
     let write = |seq: u64, key: String, event: Event| {
-        for row in event_rows(&[], &[Fresh { seq, key, event }]).unwrap() {
+        for row in event_rows(&[], &[Fresh::new(seq, key, event).unwrap()]).unwrap() {
             let query = "INSERT INTO events (seq_first, seq_last, turn_id, payload) VALUES (?1, ?2, 't', ?3)";
             let (first, last) = (row.seq_first as i64, row.seq_last as i64);
             database.execute(query, params![first, last, row.payload]).unwrap();

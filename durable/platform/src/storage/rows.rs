@@ -13,6 +13,7 @@ use engine::journal::{Entry, TextPart, Told};
 use wire::protocol::{Event, Seq};
 
 use super::StoreError;
+use super::event_json::EventJson;
 
 /// The `kind` of an item that holds a [`TextPart`] instead of one event.
 pub const TEXT: &str = "text";
@@ -38,7 +39,13 @@ pub const COUNT_QUEUE_EVENTS: &str =
 pub struct Fresh {
     pub seq: Seq,
     pub key: String,
-    pub event: Event,
+    pub event: EventJson,
+}
+
+impl Fresh {
+    pub fn new(seq: Seq, key: String, event: Event) -> Result<Self, StoreError> {
+        Ok(Fresh { seq, key, event: EventJson::new(event)? })
+    }
 }
 
 /// A row of `events`: the texts and events of a commit, or a part of them.
@@ -68,7 +75,7 @@ pub fn event_rows(texts: &[TextPart], events: &[Fresh]) -> Result<Vec<EventRow>,
         add(&mut rows, (*first, *last), &(*first, "", TEXT, text.as_ref()))?;
     }
     for Fresh { seq, key, event } in events {
-        add(&mut rows, (*seq, *seq), &(*seq, key, event.kind(), event))?;
+        add(&mut rows, (*seq, *seq), &(*seq, key, &event.kind, &event.json))?;
     }
     rows.iter_mut().for_each(|row| row.payload.push(']'));
     Ok(rows)

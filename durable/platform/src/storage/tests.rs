@@ -6,13 +6,15 @@ mod outgoing;
 use serde_json::json;
 
 use super::history::fit;
-use super::page::{Bound, LogRow, assemble};
-use super::rows::{EventRow, Fresh, entries, event_rows, items, journaled, told as told_parts};
+use super::page::{Bound, LogRow, Logged, assemble};
+use super::rows::{EventRow, Fresh, entries, event_rows, journaled, told as told_parts};
+use crate::live::LiveLog;
+use crate::sse;
 use engine::journal::{Entry, Fact, Shown, TextPart};
 use wire::model::{Message, ModelChoice, RawMessage, RawValueEq, ToolCall};
 use wire::protocol::{
-    ChunkKind, Event, ExecutionMode, MessagePart, Numbered, Place, Plan, PlanReview, PlanStatus, PlanStep,
-    StepStatus, Verdict,
+    ChunkKind, Event, ExecutionMode, MessagePart, Place, Plan, PlanReview, PlanStatus, PlanStep, StepStatus,
+    Verdict,
 };
 
 const ALL: Bound = Bound { rows: usize::MAX, chars: usize::MAX };
@@ -48,21 +50,26 @@ fn text_row(part: &TextPart) -> LogRow {
 }
 
 fn fresh(seq: u64, event: &Event) -> Fresh {
-    Fresh { seq, key: format!("key {seq}"), event: event.clone() }
+    Fresh::new(seq, format!("key {seq}"), event.clone()).unwrap()
 }
 
 fn event_row(seq: u64, event: &Event) -> LogRow {
     row_of(&[], &[fresh(seq, event)])
 }
 
-fn told(events: &[Numbered]) -> Vec<(u64, String)> {
+/// An event as it was before it was written.
+pub fn event_of(logged: &Logged) -> Event {
+    serde_json::from_str(logged.event.json.get()).unwrap()
+}
+
+fn told(events: &[Logged]) -> Vec<(u64, String)> {
     events
         .iter()
-        .map(|event| match &event.event {
+        .map(|event| match event_of(event) {
             Event::Chunk { content, done, .. } => {
-                (event.seq, format!("{content}{}", if *done { "." } else { "" }))
+                (event.seq, format!("{content}{}", if done { "." } else { "" }))
             }
-            Event::Error { code, .. } => (event.seq, code.clone()),
+            Event::Error { code, .. } => (event.seq, code),
             other => (event.seq, other.kind().to_owned()),
         })
         .collect()
@@ -82,11 +89,9 @@ fn a_text_is_read_back_as_the_chunks_that_were_announced() {
     };
     let expected =
         [(3, chunk("Grüß", false)), (5, chunk(" di", false)), (6, chunk("ch", false)), (9, chunk("", true))];
-    let expected: Vec<_> = expected
-        .into_iter()
-        .map(|(seq, event)| Numbered { seq, turn_id: "turn".to_owned(), event })
-        .collect();
-    assert_eq!(page.events, expected);
+    assert!(page.events.iter().all(|event| event.turn_id == "turn" && event.event.kind == "chunk"));
+    let events: Vec<(u64, Event)> = page.events.iter().map(|event| (event.seq, event_of(event))).collect();
+    assert_eq!(events, expected);
     assert_eq!(page.through, 99);
 }
 
@@ -172,12 +177,11 @@ fn a_commit_is_one_row() {
     let rows = event_rows(std::slice::from_ref(&text), &events).unwrap();
     assert_eq!(rows.len(), 1);
     assert_eq!((rows[0].seq_first, rows[0].seq_last), (2, 10));
-    let json = |event: &Event| serde_json::to_string(event).unwrap();
     let expected = format!(
         r#"[[2,"","text",{}],[9,"key 9","error",{}],[10,"key 10","error",{}]]"#,
         serde_json::to_string(&text).unwrap(),
-        json(&events[0].event),
-        json(&events[1].event),
+        events[0].event.json,
+        events[1].event.json,
     );
     assert_eq!(rows[0].payload, expected, "no text is escaped twice");
     assert_eq!(event_rows(&[], &[]).unwrap(), []);
@@ -187,15 +191,33 @@ fn a_commit_is_one_row() {
     assert_eq!((rows[0].seq_first, rows[0].seq_last), (3, 7));
 }
 
-// An event of a kind that is not read here must not cost the page its others.
+// Issue 47, 3: an event is serialised once. Its row and each stream have the bytes that this gives.
 #[test]
-fn a_page_parses_only_the_events_that_it_has() {
-    let payload = r#"[[1,"a","tomorrow",{"type":"tomorrow"}],[2,"b","error",{"type":"error","code":"x","message":"","retryable":false}]]"#;
+fn an_event_has_the_same_bytes_in_its_row_and_in_each_stream() {
+    let fresh = [fresh(9, &error("line\nbreak \"quoted\""))];
+    let row = row_of(&[], &fresh);
+    assert!(row.payload.ends_with(&format!(",{}]]", fresh[0].event.json)), "{}", row.payload);
+    let (mut live, mut stored) = (Vec::new(), Vec::new());
+    let log = LiveLog::new("turn", 9);
+    log.publish(&fresh);
+    log.read(8, 9, usize::MAX, &mut live);
+    let page = assemble(&[row], ALL, 0, 100).unwrap();
+    sse::encode(&mut stored, 9, "turn", &page.events[0].event);
+    assert!(live.ends_with(format!(",{}\n\n", fresh[0].event.members()).as_bytes()));
+    assert_eq!(live, stored);
+}
+
+// Nor is a stored event serialised again. One that only later code knows goes out as well: clients leave it aside.
+#[test]
+fn a_stored_event_goes_out_as_it_stands() {
+    let payload = r#"[[1,"a","tomorrow",{ "type": "tomorrow", "cost": 1.50 }],[2,"b","error",{"type":"error","code":"x","message":"","retryable":false}]]"#;
     let row = LogRow { seq_first: 1, turn_id: "turn".to_owned(), payload: payload.to_owned() };
     let page = assemble(std::slice::from_ref(&row), ALL, 1, 100).unwrap();
     assert_eq!(told(&page.events), [(2, "x".to_owned())]);
-    assert!(assemble(&[row], ALL, 0, 100).is_err());
-    assert_eq!(items(payload).unwrap().len(), 2);
+    let mut out = Vec::new();
+    sse::encode(&mut out, 1, "turn", &assemble(&[row], ALL, 0, 100).unwrap().events[0].event);
+    let expected = "id: 1\nevent: tomorrow\ndata: {\"seq\":1,\"turn_id\":\"turn\", \"type\": \"tomorrow\", \"cost\": 1.50 }\n\n";
+    assert_eq!(String::from_utf8(out).unwrap(), expected);
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use wire::protocol::{Event, Numbered, Role, Seq};
+use wire::protocol::{Event, Role, Seq};
 
 use super::StoreError;
+use super::event_json::EventJson;
+use super::page::Logged;
 use super::sql::{Store, int, unsigned};
 
 impl Store {
@@ -32,7 +34,7 @@ impl Store {
 
     /// The event that replaces the next turn whose events the thread no longer keeps, and whose end a reader has not
     /// seen: one `session` event with the turn's messages, under the number of its `done`.
-    pub fn trimmed_after(&self, after: Seq) -> Result<Option<Numbered>, StoreError> {
+    pub fn trimmed_after(&self, after: Seq) -> Result<Option<Logged>, StoreError> {
         if after >= self.trimmed_through()? {
             return Ok(None);
         }
@@ -46,7 +48,7 @@ impl Store {
         let assistant_message_id = row.text(2)?;
         let messages = self.messages_until(&turn_id, &assistant_message_id)?;
         let user = messages.iter().find(|message| message.role == Role::User);
-        let event = Event::Session {
+        let event = EventJson::new(Event::Session {
             thread_id: thread.thread_id,
             user_message_id: user.map(|message| message.id.clone()).unwrap_or_default(),
             assistant_message_id,
@@ -57,8 +59,8 @@ impl Store {
             client_names: BTreeMap::new(),
             resumed: Some("truncated".to_owned()),
             messages,
-        };
-        Ok(Some(Numbered { seq: unsigned(row.int(1)?), turn_id, event }))
+        })?;
+        Ok(Some(Logged { seq: unsigned(row.int(1)?), turn_id, event }))
     }
 
     fn trimmed_through(&self) -> Result<Seq, StoreError> {

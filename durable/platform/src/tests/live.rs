@@ -1,9 +1,10 @@
 //! Events on their way to readers: their encoding, their numbers, and the log that holds them while a turn runs.
 
-use super::{call_ended, chunk, fact};
+use super::{call_ended, chunk, fact, publish};
 use crate::live::{LiveLog, Position};
 use crate::numbers::Numbers;
 use crate::sse;
+use crate::storage::event_json::EventJson;
 use wire::protocol::{CallStatus, Event, Numbered, Place};
 
 // ---- sse ----
@@ -11,7 +12,7 @@ use wire::protocol::{CallStatus, Event, Numbered, Place};
 #[test]
 fn an_event_is_three_lines_and_a_blank_one() {
     let mut out = b"before".to_vec();
-    sse::encode(&mut out, 42, "turn \"1\"", &chunk("call", "a\nb\r\u{2028}\"")).unwrap();
+    sse::encode(&mut out, 42, "turn \"1\"", &EventJson::new(chunk("call", "a\nb\r\u{2028}\"")).unwrap());
     let text = String::from_utf8(out).unwrap();
     let expected = "beforeid: 42\nevent: chunk\ndata: {\"seq\":42,\"turn_id\":\"turn \\\"1\\\"\",\"type\":\"chunk\",\
         \"content\":\"a\\nb\\r\u{2028}\\\"\",\"part_id\":\"part\",\"model_call_id\":\"call\",\"parent_id\":null,\"depth\":0}\n\n";
@@ -22,7 +23,7 @@ fn an_event_is_three_lines_and_a_blank_one() {
 fn data_is_the_event_with_its_number_and_its_turn() {
     for event in [fact("x"), chunk("call", "text"), call_ended("call")] {
         let mut out = Vec::new();
-        sse::encode(&mut out, 7, "turn", &event).unwrap();
+        sse::encode(&mut out, 7, "turn", &EventJson::new(event.clone()).unwrap());
         let text = String::from_utf8(out).unwrap();
         let data = text.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
         let expected = Numbered { seq: 7, turn_id: "turn".to_owned(), event };
@@ -64,12 +65,12 @@ fn a_reservation_that_was_taken_back_is_due_again() {
 #[test]
 fn unwritten_frames_stay_and_written_ones_may_go() {
     let live = LiveLog::new("turn", 1);
-    live.publish([(1, fact("start"))]).unwrap();
-    live.announce(2, &chunk("a", &"x".repeat(2 << 20)), false).unwrap();
-    live.publish([(3, fact("more"))]).unwrap();
+    publish(&live, [(1, fact("start"))]);
+    live.announce(2, chunk("a", &"x".repeat(2 << 20)), false).unwrap();
+    publish(&live, [(3, fact("more"))]);
     assert_eq!(live.position(0), Position::Stored { before: 2 }, "the start is in storage, the text is not");
     assert_eq!(live.position(1), Position::Frames { through: 3, sync: true });
-    live.publish([(4, call_ended("a"))]).unwrap();
+    publish(&live, [(4, call_ended("a"))]);
     assert_eq!(live.position(1), Position::Stored { before: 3 });
 }
 
@@ -94,10 +95,10 @@ fn arguments_count_by_their_length() {
         expires_at: None,
         place: Place::default(),
     };
-    live.publish([(1, start.clone())]).unwrap();
+    publish(&live, [(1, start.clone())]);
     assert!(live.bytes() > 100_000, "{}", live.bytes());
     for seq in 2..=20 {
-        live.publish([(seq, start.clone())]).unwrap();
+        publish(&live, [(seq, start.clone())]);
         assert!(live.bytes() <= 1 << 20, "{seq}: {}", live.bytes());
     }
     assert_eq!(live.position(0), Position::Stored { before: 11 });
@@ -107,9 +108,9 @@ fn arguments_count_by_their_length() {
 fn a_reader_waits_is_woken_and_sees_the_end() {
     let live = LiveLog::new("turn", 5);
     assert_eq!(live.position(4), Position::Waiting);
-    live.announce(5, &chunk("a", "x"), false).unwrap();
+    live.announce(5, chunk("a", "x"), false).unwrap();
     assert_eq!(live.position(4), Position::Frames { through: 5, sync: false }, "text may leave at once");
-    live.announce(6, &chunk("a", "x"), true).unwrap();
+    live.announce(6, chunk("a", "x"), true).unwrap();
     assert_eq!(
         live.position(5),
         Position::Frames { through: 6, sync: true },

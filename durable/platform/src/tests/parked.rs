@@ -32,7 +32,7 @@ impl Story {
     fn parked() -> Self {
         let story = Story::new(1);
         story.clock.set(1_000_000);
-        story.live.publish([(1, fact("a")), (2, fact("waits"))]).unwrap();
+        publish(&story.live, [(1, fact("a")), (2, fact("waits"))]);
         story.live.park(story.clock.now_ms());
         story
     }
@@ -50,7 +50,7 @@ fn some_seconds_after_parking_no_timer_and_no_response_is_left() {
     let early = [story.open(0), story.open(0)];
     story.settle();
     assert_eq!(story.timers(), 2, "while it runs each has its heartbeat");
-    story.live.publish([(1, fact("a")), (2, fact("waits"))]).unwrap();
+    publish(&story.live, [(1, fact("a")), (2, fact("waits"))]);
     story.live.park(story.clock.now_ms());
     let late = story.open(1);
     story.settle();
@@ -86,7 +86,7 @@ fn an_answer_in_time_goes_on_in_the_open_stream() {
     story.settle();
     story.clock.pass(4_999);
     story.settle();
-    story.live.publish([(3, fact("goes on"))]).unwrap();
+    publish(&story.live, [(3, fact("goes on"))]);
     story.live.go_on();
     story.settle();
     story.clock.pass(14_999);
@@ -95,7 +95,7 @@ fn an_answer_in_time_goes_on_in_the_open_stream() {
     story.clock.pass(1);
     story.settle();
     assert_eq!(texts.borrow().last().unwrap(), ": \n\n", "it has its heartbeat again");
-    story.live.publish([(4, fact("done"))]).unwrap();
+    publish(&story.live, [(4, fact("done"))]);
     story.live.close();
     story.settle();
     assert_eq!(texts.borrow().last().unwrap(), OVER);
@@ -150,7 +150,7 @@ fn a_reader_without_patience_ends_once_the_client_has_all_of_a_parked_turn() {
         seen.borrow_mut().push(OVER.to_owned());
     };
     story.pool.spawner().spawn_local(reading).unwrap();
-    story.live.publish([(1, fact("a")), (2, fact("waits"))]).unwrap();
+    publish(&story.live, [(1, fact("a")), (2, fact("waits"))]);
     story.settle();
     assert_eq!(texts.borrow().len(), 1, "a turn that runs is awaited: {texts:?}");
     story.live.park(story.clock.now_ms());

@@ -28,7 +28,7 @@ fn read(writes: Vec<Result<&[u8], StoreError>>) -> (Vec<Result<String, CutOff>>,
 fn frames(events: &[(Seq, Event)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (seq, event) in events {
-        crate::sse::encode(&mut bytes, *seq, "turn", event).unwrap();
+        crate::sse::encode(&mut bytes, *seq, "turn", &EventJson::new(event.clone()).unwrap());
     }
     bytes
 }

@@ -121,213 +121,175 @@ impl ChatCommand {
     }
 }
 
-/// A command. The Worker passes the object's response on to the client.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "do", rename_all = "snake_case")]
-pub enum ThreadCommand {
-    /// Start a turn (or find it) and stream it.
-    Chat(Box<ChatCommand>),
-    /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
-    /// has read it. Without answers: the turn that is named, or the open one, from its start.
-    Speak {
-        dialect: Dialect,
-        answers: Vec<GivenAnswer>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        turn_id: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        read: Option<Seq>,
-        /// Stop the turn first, if it has not ended.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        stop: bool,
-        /// The HMAC of the client's address, for the audit log.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        address: Option<String>,
-    },
-    Detail,
-    Messages {
-        limit: u32,
-        cursor: Option<String>,
-        /// List the messages of all versions, and not of the path alone.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        all: bool,
-    },
-    /// Stream the log after this number.
-    Stream {
-        after: u64,
-    },
-    Cancel,
-    /// The result of a tool that the client carried out.
-    ToolResult {
-        tool_call_id: String,
-        content: String,
-        is_error: bool,
-    },
-    /// The decision of a person on a request for approval.
-    Approval {
-        approval_id: String,
-        decision: Decision,
-        /// The answer to a form.
-        content: Option<Map<String, Value>>,
-        /// The HMAC of the client's address, for the audit log.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        address: Option<String>,
-    },
-    /// List the tools that a person allowed for the whole thread.
-    Approvals,
-    /// Ask a person about this tool again.
-    WithdrawApproval {
-        tool: String,
-    },
-    /// List the thread's hooks.
-    Hooks,
-    /// Put a hook in place of the one with its name, or behind all.
-    PutHook {
-        hook: Box<Hook>,
-    },
-    DeleteHook {
-        name: String,
-    },
-    Rename {
-        title: String,
-    },
-    /// Make the path go through this turn.
-    Choose {
-        turn_id: Uuid,
-    },
-    /// Return a user's message in its original form.
-    Sent {
-        message_id: String,
-    },
-    /// List the messages that wait for their turn.
-    Queue,
-    /// Hold the queue, or let it go on.
-    HoldQueue {
-        held: bool,
-    },
-    /// Give a queued message other words.
-    EditQueued {
-        message_id: String,
-        content: String,
-    },
-    /// Take a message out of the queue.
-    RemoveQueued {
-        message_id: String,
-    },
-    /// Return a snapshot of the path, or of the path to a message: what people who have a link to it read.
-    Snapshot {
-        until: Option<String>,
-        shown: Shown,
-    },
-    /// Return the record of a turn.
-    Record {
-        turn_id: Uuid,
-        /// With the words of the operator's hooks, and not with digests in their place.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        whole: bool,
-    },
-    /// List the records of turns.
-    Records {
-        limit: u32,
-        cursor: Option<String>,
-    },
-    /// Return what no other command tells of the thread, row by row, for the export of its owner's data.
-    Export {
-        cursor: Option<String>,
-    },
-    /// List the agents of the thread.
-    Agents,
-    /// List the rounds of an agent.
-    AgentRounds {
-        name: String,
-        cursor: Option<String>,
-    },
-    /// Return an agent with all that it remembers.
-    DumpAgent {
-        name: String,
-    },
-    /// Make an agent of a dump, with the agents below it.
-    RestoreAgent {
-        /// Its rounds stand beside it; those of older Workers stand in it.
-        dump: Box<AgentDump>,
-        /// The rounds as the rows of an agent have them: each is the JSON of its messages.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        rounds: Vec<String>,
-        /// The rounds of the agents below it, those of an agent before those of its own agents.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        below: Vec<Vec<String>>,
-    },
-    /// End an agent, with those that it made.
-    EndAgent {
-        name: String,
-    },
-    /// Make the thread, with a session that the client carries out.
-    StartSession {
-        session_id: Uuid,
-        workflow: Box<WorkflowDetail>,
-        goal: Option<String>,
-        visitor: Option<Visitor>,
-    },
-    /// End the step at which the session stands.
-    ContinueSession {
-        session_id: Uuid,
-        workflow_id: String,
-        ended: Box<ContinueSession>,
-    },
-    /// Return the newest session of a workflow whole, a part at a time: its steps from this one on.
-    WorkflowSession {
-        from: u32,
-    },
-    /// End the session that is open.
-    EndSession,
-    Delete {
-        /// The HMAC of the client's address, for the audit log.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        address: Option<String>,
-    },
-    /// Delete the thread with all that D1 has not heard of it, its usage as well: its owner's data is erased.
-    Erase,
-    /// Delete the thread, unless somebody used it after a time: the retention asks for it.
-    Expire {
-        /// In milliseconds since 1970.
-        unused_since: u64,
-    },
+crate::tagged! {
+    /// A command. The Worker passes the object's response on to the client.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum ThreadCommand by "do" {
+        /// Start a turn (or find it) and stream it.
+        "chat" => Chat(Box<ChatCommand>),
+        /// Take answers to waiting calls, then stream in a dialect the rest of the turn after the event up to which the client
+        /// has read it. Without answers: the turn that is named, or the open one, from its start.
+        "speak" => Speak {
+            dialect: Dialect,
+            answers: Vec<GivenAnswer>,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            turn_id: Option<String>,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            read: Option<Seq>,
+            /// Stop the turn first, if it has not ended.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            stop: bool,
+            /// The HMAC of the client's address, for the audit log.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            address: Option<String>,
+        },
+        "detail" => Detail,
+        "messages" => Messages {
+            limit: u32,
+            cursor: Option<String>,
+            /// List the messages of all versions, and not of the path alone.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            all: bool,
+        },
+        /// Stream the log after this number.
+        "stream" => Stream {
+            after: u64,
+        },
+        "cancel" => Cancel,
+        /// The result of a tool that the client carried out.
+        "tool_result" => ToolResult {
+            tool_call_id: String,
+            content: String,
+            is_error: bool,
+        },
+        /// The decision of a person on a request for approval.
+        "approval" => Approval {
+            approval_id: String,
+            decision: Decision,
+            /// The answer to a form.
+            content: Option<Map<String, Value>>,
+            /// The HMAC of the client's address, for the audit log.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            address: Option<String>,
+        },
+        /// List the tools that a person allowed for the whole thread.
+        "approvals" => Approvals,
+        /// Ask a person about this tool again.
+        "withdraw_approval" => WithdrawApproval {
+            tool: String,
+        },
+        /// List the thread's hooks.
+        "hooks" => Hooks,
+        /// Put a hook in place of the one with its name, or behind all.
+        "put_hook" => PutHook {
+            hook: Box<Hook>,
+        },
+        "delete_hook" => DeleteHook {
+            name: String,
+        },
+        "rename" => Rename {
+            title: String,
+        },
+        /// Make the path go through this turn.
+        "choose" => Choose {
+            turn_id: Uuid,
+        },
+        /// Return a user's message in its original form.
+        "sent" => Sent {
+            message_id: String,
+        },
+        /// List the messages that wait for their turn.
+        "queue" => Queue,
+        /// Hold the queue, or let it go on.
+        "hold_queue" => HoldQueue {
+            held: bool,
+        },
+        /// Give a queued message other words.
+        "edit_queued" => EditQueued {
+            message_id: String,
+            content: String,
+        },
+        /// Take a message out of the queue.
+        "remove_queued" => RemoveQueued {
+            message_id: String,
+        },
+        /// Return a snapshot of the path, or of the path to a message: what people who have a link to it read.
+        "snapshot" => Snapshot {
+            until: Option<String>,
+            shown: Shown,
+        },
+        /// Return the record of a turn.
+        "record" => Record {
+            turn_id: Uuid,
+            /// With the words of the operator's hooks, and not with digests in their place.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            whole: bool,
+        },
+        /// List the records of turns.
+        "records" => Records {
+            limit: u32,
+            cursor: Option<String>,
+        },
+        /// Return what no other command tells of the thread, row by row, for the export of its owner's data.
+        "export" => Export {
+            cursor: Option<String>,
+        },
+        /// List the agents of the thread.
+        "agents" => Agents,
+        /// List the rounds of an agent.
+        "agent_rounds" => AgentRounds {
+            name: String,
+            cursor: Option<String>,
+        },
+        /// Return an agent with all that it remembers.
+        "dump_agent" => DumpAgent {
+            name: String,
+        },
+        /// Make an agent of a dump, with the agents below it.
+        "restore_agent" => RestoreAgent {
+            /// Its rounds stand beside it; those of older Workers stand in it.
+            dump: Box<AgentDump>,
+            /// The rounds as the rows of an agent have them: each is the JSON of its messages.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            rounds: Vec<String>,
+            /// The rounds of the agents below it, those of an agent before those of its own agents.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            below: Vec<Vec<String>>,
+        },
+        /// End an agent, with those that it made.
+        "end_agent" => EndAgent {
+            name: String,
+        },
+        /// Make the thread, with a session that the client carries out.
+        "start_session" => StartSession {
+            session_id: Uuid,
+            workflow: Box<WorkflowDetail>,
+            goal: Option<String>,
+            visitor: Option<Visitor>,
+        },
+        /// End the step at which the session stands.
+        "continue_session" => ContinueSession {
+            session_id: Uuid,
+            workflow_id: String,
+            ended: Box<ContinueSession>,
+        },
+        /// Return the newest session of a workflow whole, a part at a time: its steps from this one on.
+        "workflow_session" => WorkflowSession {
+            from: u32,
+        },
+        /// End the session that is open.
+        "end_session" => EndSession,
+        "delete" => Delete {
+            /// The HMAC of the client's address, for the audit log.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            address: Option<String>,
+        },
+        /// Delete the thread with all that D1 has not heard of it, its usage as well: its owner's data is erased.
+        "erase" => Erase,
+        /// Delete the thread, unless somebody used it after a time: the retention asks for it.
+        "expire" => Expire {
+            /// In milliseconds since 1970.
+            unused_since: u64,
+        },
+    }
 }
-
-crate::tagged!(ThreadCommand by "do" {
-    "chat" => Chat(_),
-    "speak" => Speak { dialect, answers, turn_id, read, #[serde(default)] stop, #[serde(default)] address },
-    "detail" => Detail,
-    "messages" => Messages { limit, cursor, #[serde(default)] all },
-    "stream" => Stream { after },
-    "cancel" => Cancel,
-    "tool_result" => ToolResult { tool_call_id, content, is_error },
-    "approval" => Approval { approval_id, decision, content, #[serde(default)] address },
-    "approvals" => Approvals,
-    "withdraw_approval" => WithdrawApproval { tool },
-    "hooks" => Hooks,
-    "put_hook" => PutHook { hook },
-    "delete_hook" => DeleteHook { name },
-    "rename" => Rename { title },
-    "choose" => Choose { turn_id },
-    "sent" => Sent { message_id },
-    "queue" => Queue,
-    "hold_queue" => HoldQueue { held },
-    "edit_queued" => EditQueued { message_id, content },
-    "remove_queued" => RemoveQueued { message_id },
-    "snapshot" => Snapshot { until, shown },
-    "record" => Record { turn_id, #[serde(default)] whole },
-    "records" => Records { limit, cursor },
-    "export" => Export { cursor },
-    "agents" => Agents,
-    "agent_rounds" => AgentRounds { name, cursor },
-    "dump_agent" => DumpAgent { name },
-    "restore_agent" => RestoreAgent { dump, #[serde(default)] rounds, #[serde(default)] below },
-    "end_agent" => EndAgent { name },
-    "start_session" => StartSession { session_id, workflow, goal, visitor },
-    "continue_session" => ContinueSession { session_id, workflow_id, ended },
-    "workflow_session" => WorkflowSession { from },
-    "end_session" => EndSession,
-    "delete" => Delete { #[serde(default)] address },
-    "erase" => Erase,
-    "expire" => Expire { unused_since },
-});

@@ -23,7 +23,7 @@ pub const MAX_ATTACHMENTS: usize = 8;
 /// 900 000 bytes of history that a turn may store (`storage::history`), less than half of the platform's row of 2 MB.
 pub const MAX_ATTACHED_BYTES: usize = 600_000;
 /// The longest name of a file, in characters: the limit of common file systems.
-const MAX_NAME_CHARS: usize = 255;
+const MAX_FILE_NAME_CHARS: usize = 255;
 
 /// The user's message: plain text, or parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -112,7 +112,7 @@ pub enum ContentPart {
     },
     /// A PDF, or text in UTF-8.
     File {
-        #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")))]
+        #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_FILE_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")))]
         name: String,
         data: DataUrl,
     },
@@ -257,8 +257,8 @@ impl ContentPart {
             }
             ContentPart::File { name, data } => {
                 let chars = name.chars().count();
-                if chars == 0 || chars > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-                    let wanted = format!("must have 1 to {MAX_NAME_CHARS} characters, none of control");
+                if chars == 0 || chars > MAX_FILE_NAME_CHARS || name.chars().any(char::is_control) {
+                    let wanted = format!("must have 1 to {MAX_FILE_NAME_CHARS} characters, none of control");
                     return Err(("name", wanted));
                 }
                 match data.medium() {

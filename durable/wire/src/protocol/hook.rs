@@ -126,11 +126,6 @@ pub struct HookList {
     pub own: Vec<Hook>,
 }
 
-/// The longest name, in bytes.
-pub const MAX_HOOK_NAME: usize = 32;
-/// The rule of a name as a pattern, without the limit of its length.
-#[cfg(feature = "openapi")]
-pub const HOOK_NAME: &str = "^[a-z][a-z0-9_-]*$";
 /// The beginning of the name by which a person speaks to a hook of a thread. No agent has such a name.
 pub const HOOK_AGENT: &str = "hook:";
 

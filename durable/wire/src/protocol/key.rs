@@ -16,7 +16,7 @@ pub const MAX_SCOPES: usize = 16;
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct NewKey {
     /// Its purpose; people read it in the list.
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_KEY_NAME_CHARS), regex(pattern = super::LINE)))]
     pub name: String,
     /// `read`, `write`, `admin`, `erase`; `read` and `write` if absent.
     #[serde(default)]

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
 
-use super::ApiError;
 use super::request::read;
+use super::{ApiError, line};
+#[cfg(feature = "openapi")]
+use super::{LINE, MAX_LINE_CHARS};
 
-/// The longest name of a collection or a document, and the longest description, in characters.
-pub const MAX_NAME_CHARS: usize = 200;
-const MAX_DESCRIPTION_CHARS: usize = 1_000;
+/// The longest description of a collection, in characters.
+pub(super) const MAX_DESCRIPTION_CHARS: usize = 1_000;
 
 /// A fact about a user that models remember across threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +38,7 @@ pub struct MemoryList {
 #[cfg_attr(test, derive(TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct NewCollection {
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NAME_CHARS), regex(pattern = LINE)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_LINE_CHARS), regex(pattern = LINE)))]
     pub name: String,
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_DESCRIPTION_CHARS), regex(pattern = r"^[^\x00-\x09\x0b-\x1f\x7f-\x9f]*$")))]
@@ -60,19 +61,6 @@ impl NewCollection {
             _ => Ok(NewCollection { name, description }),
         }
     }
-}
-
-/// The same rule as a pattern, without the limit of its length.
-#[cfg(feature = "openapi")]
-pub const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$";
-
-/// A name: one line, without the white space around it.
-pub fn line(field: &str, text: &str) -> Result<String, ApiError> {
-    let text = text.trim();
-    if text.is_empty() || text.chars().nth(MAX_NAME_CHARS).is_some() || text.contains(char::is_control) {
-        return Err(ApiError::field(field, format!("expected one line of 1 to {MAX_NAME_CHARS} characters")));
-    }
-    Ok(text.to_owned())
 }
 
 /// A collection of documents. Turns that name it can search it.

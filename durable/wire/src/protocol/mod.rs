@@ -16,6 +16,7 @@ mod instructions;
 mod key;
 mod knowledge;
 mod message;
+mod names;
 mod owner;
 mod part;
 mod path;
@@ -53,11 +54,9 @@ pub use form::{
     Approval, Form, FormQuestion, MAX_FORM_CONTENT, MAX_QUESTION_CHARS, MAX_QUESTION_ID, MAX_QUESTION_SCHEMA,
     MAX_QUESTIONS,
 };
-#[cfg(feature = "openapi")]
-pub use hook::HOOK_NAME;
 pub use hook::{
     HOOK_AGENT, Hook, HookDecision, HookList, HookPoint, HookReach, MAX_HOOK_CALL_BYTES, MAX_HOOK_CALLS,
-    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_NAME, MAX_HOOK_READS, NewHook, TreeHook, digest_in, digest_text,
+    MAX_HOOK_INSTRUCTIONS, MAX_HOOK_READS, NewHook, TreeHook, digest_in, digest_text,
 };
 pub use instructions::{
     ClientInstructions, Instructions, InstructionsOf, MAX_INSTRUCTIONS_BYTES, NewInstructions,
@@ -67,17 +66,18 @@ pub use key::{
     KeyList, KeySummary, MAX_KEY_NAME_CHARS, MAX_SCOPES, MintedKey, NewKey, SessionList, SessionSummary,
     SignIn, SignInWay, StartSignIn, StartedSignIn,
 };
-#[cfg(feature = "openapi")]
-pub use knowledge::LINE;
 pub use knowledge::{
-    Collection, CollectionList, Document, DocumentList, MAX_NAME_CHARS, Memory, MemoryList, NewCollection,
-    Passage, PassageList, line,
+    Collection, CollectionList, Document, DocumentList, Memory, MemoryList, NewCollection, Passage,
+    PassageList,
 };
 pub use message::{
     ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, FileVersion, FileVersionList, LeftUndone,
     MessageList, ReachedLimit, Role, SentContent, StandingApproval, StopNote, StoredMessage, Taken,
     ThreadDetail, ThreadList, ThreadSummary, TurnVersion, WorkspaceList,
 };
+#[cfg(feature = "openapi")]
+pub use names::LINE;
+pub use names::{AGENT_NAME, MAX_LINE_CHARS, NameRule, WORKFLOW_ID, WORKSPACE_NAME, line};
 pub use owner::{ANONYMOUS, FOLDERS, Owner, hex, quota_object_name, r2_key, workspaces_beside};
 pub use part::{CUT_MARK, DETAIL_CHARS, MAX_SOURCES, MessagePart, Source};
 pub use plan::{ExecutionMode, Plan, PlanReview, PlanStatus, PlanStep, StepStatus, Verdict};
@@ -102,14 +102,12 @@ pub use tool_result::ToolResult;
 pub use tree::{ExecutionTree, PREVIEW_CHARS, TreeModelCall, TreeNode, beginning, preview};
 pub use workflow::{
     ContinueSession, MAX_ARTIFACT_CHARS, MAX_ARTIFACTS, MAX_CONTEXT_BYTES, MAX_DEFINITION_BYTES,
-    MAX_GOAL_CHARS, MAX_NOTES_CHARS, MAX_STEPS, MAX_WORKFLOW_ID, MAX_WORKFLOWS, MIN_NOTES_CHARS, NewSession,
-    OutputMode, SessionAnswer, SessionContext, SessionMode, SessionStatus, SessionStep, StepNotes, StepTitle,
-    StepType, Stuck, Threshold, WorkflowDefinition, WorkflowDetail, WorkflowList, WorkflowNotify,
-    WorkflowSession, WorkflowStep, WorkflowSummary, WorkflowVerifier, WrittenDefinition, check_workflow_id,
+    MAX_GOAL_CHARS, MAX_NOTES_CHARS, MAX_STEPS, MAX_WORKFLOWS, MIN_NOTES_CHARS, NewSession, OutputMode,
+    SessionAnswer, SessionContext, SessionMode, SessionStatus, SessionStep, StepNotes, StepTitle, StepType,
+    Stuck, Threshold, WorkflowDefinition, WorkflowDetail, WorkflowList, WorkflowNotify, WorkflowSession,
+    WorkflowStep, WorkflowSummary, WorkflowVerifier, WrittenDefinition, check_workflow_id,
 };
 pub use workspace::check_workspace;
-#[cfg(feature = "openapi")]
-pub use workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
 
 #[cfg(test)]
 mod tests;

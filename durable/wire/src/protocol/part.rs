@@ -21,59 +21,53 @@ pub struct Source {
     pub title: String,
 }
 
-/// A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
-/// answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(test, derive(ts_rs::TS))]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(tag = "type", rename_all = "snake_case")]
-pub enum MessagePart {
-    /// Text that the model wrote as its answer, or as the result of a subtask.
-    Text {
-        text: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent_id: Option<String>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        cut: bool,
-    },
-    /// The model's reasoning.
-    Reasoning {
-        text: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent_id: Option<String>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        cut: bool,
-    },
-    /// Earlier messages of the thread left the model's view here. `text` is the summary in their place; without one, they
-    /// were left out.
-    Summary {
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        text: Option<String>,
-    },
-    /// A tool call. The node of the execution tree with this id describes it.
-    Call {
-        tool_call_id: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent_id: Option<String>,
-        /// Its arguments as JSON, where the node has only the beginning of them. At most 4 000 characters: a cut text ends
-        /// in `…`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        args: Option<String>,
-        /// Its result, where the node has only the beginning of it. At most 4 000 characters, as the arguments.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        result: Option<String>,
-        /// The sources of its result, which the node has only the beginning of.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        sources: Vec<Source>,
-    },
+crate::tagged! {
+    /// A part of an assistant message. `parent_id` is the `tool_call_id` of the call that contains the part; a part of the
+    /// answer itself has none. `cut`: the service left out the end of the text, which would not fit into its row.
+    #[derive(Clone, Debug, PartialEq)]
+    #[cfg_attr(test, derive(ts_rs::TS))]
+    #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+    pub enum MessagePart by "type" {
+        /// Text that the model wrote as its answer, or as the result of a subtask.
+        "text" => Text {
+            text: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parent_id: Option<String>,
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            cut: bool,
+        },
+        /// The model's reasoning.
+        "reasoning" => Reasoning {
+            text: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parent_id: Option<String>,
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            cut: bool,
+        },
+        /// Earlier messages of the thread left the model's view here. `text` is the summary in their place; without one, they
+        /// were left out.
+        "summary" => Summary {
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            text: Option<String>,
+        },
+        /// A tool call. The node of the execution tree with this id describes it.
+        "call" => Call {
+            tool_call_id: String,
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            parent_id: Option<String>,
+            /// Its arguments as JSON, where the node has only the beginning of them. At most 4 000 characters: a cut text ends
+            /// in `…`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            args: Option<String>,
+            /// Its result, where the node has only the beginning of it. At most 4 000 characters, as the arguments.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            result: Option<String>,
+            /// The sources of its result, which the node has only the beginning of.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            sources: Vec<Source>,
+        },
+    }
 }
-
-crate::tagged!(MessagePart by "type" {
-    "text" => Text { text, #[serde(default)] parent_id, #[serde(default)] cut },
-    "reasoning" => Reasoning { text, #[serde(default)] parent_id, #[serde(default)] cut },
-    "summary" => Summary { text },
-    "call" => Call { tool_call_id, #[serde(default)] parent_id, args, result, #[serde(default)] sources },
-});
 
 impl MessagePart {
     /// The `tool_call_id` of the call that contains the part.

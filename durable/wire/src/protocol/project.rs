@@ -143,7 +143,7 @@ pub enum TaskStatus {
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProjectChange {
-    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_NAME_CHARS), regex(pattern = super::LINE)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_LINE_CHARS), regex(pattern = super::LINE)))]
     pub name: Option<String>,
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_TEXT_CHARS)))]
     pub description: Option<String>,
@@ -154,7 +154,7 @@ pub struct ProjectChange {
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct TaskChange {
-    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_NAME_CHARS), regex(pattern = super::LINE)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_LINE_CHARS), regex(pattern = super::LINE)))]
     pub title: Option<String>,
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_TEXT_CHARS)))]
     pub notes: Option<String>,
@@ -166,7 +166,7 @@ pub struct TaskChange {
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct DocumentChange {
-    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_NAME_CHARS), regex(pattern = super::LINE)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_LINE_CHARS), regex(pattern = super::LINE)))]
     pub title: Option<String>,
     /// Markdown.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_DOCUMENT_CHARS)))]
@@ -226,8 +226,8 @@ mod tests {
     #[test]
     fn texts_have_limits() {
         let table = [
-            ("name", super::super::MAX_NAME_CHARS, [true, false, false]),
-            ("title", super::super::MAX_NAME_CHARS, [false, true, true]),
+            ("name", super::super::MAX_LINE_CHARS, [true, false, false]),
+            ("title", super::super::MAX_LINE_CHARS, [false, true, true]),
             ("description", MAX_PROJECT_TEXT_CHARS, [true, false, false]),
             ("notes", MAX_PROJECT_TEXT_CHARS, [false, true, false]),
             ("content", MAX_PROJECT_DOCUMENT_CHARS, [false, false, true]),

@@ -10,13 +10,13 @@ use uuid::Uuid;
 use super::path;
 use super::words::{self, not_json, not_utf8};
 use super::workspace::check_workspace;
-#[cfg(feature = "openapi")]
-use super::workspace::{MAX_WORKSPACE_NAME, WORKSPACE_NAME};
-use super::{ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES, hook::name_of_agent};
+use super::{
+    AGENT_NAME, ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES, hook::name_of_agent,
+};
 use crate::json::or_default;
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
-const MAX_NAME_CHARS: usize = 200;
+const MAX_CONTEXT_CHARS: usize = 200;
 /// The longest address and title of a tab, in characters.
 const MAX_TAB_CHARS: usize = 2_000;
 /// Text without control characters, for the schema.
@@ -30,8 +30,6 @@ pub const MAX_JSON_VALUES: usize = 10_000;
 /// The largest integer of a body, `request_seq` among them: the largest that JavaScript represents exactly.
 pub(super) const MAX_SEQ: u64 = (1 << 53) - 1;
 
-/// The longest name of an agent, in bytes.
-const MAX_AGENT_NAME: usize = 32;
 /// The longest name of a time zone, in bytes.
 const MAX_TIME_ZONE: usize = 64;
 /// The most collections that one turn searches.
@@ -121,14 +119,14 @@ pub struct ChatRequest {
     pub replaces_message_id: Option<Uuid>,
     /// The named workspace that the turn uses instead of the thread's own.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_WORKSPACE_NAME), regex(pattern = WORKSPACE_NAME)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::WORKSPACE_NAME.max), regex(pattern = super::WORKSPACE_NAME.pattern())))]
     pub workspace: Option<String>,
     /// Asks for agents that stay: the model may make them, and those of earlier turns are there again.
     #[serde(default)]
     pub agents: Option<bool>,
     /// The agent that answers in place of `main`, which does not hear it, or `hook:NAME`. It asks for agents as well.
     #[serde(default)]
-    #[cfg_attr(feature = "openapi", schemars(length(max = super::HOOK_AGENT.len() + MAX_AGENT_NAME)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = super::HOOK_AGENT.len() + AGENT_NAME.max)))]
     pub agent: Option<String>,
     /// The service accepts and ignores this member (requirements N-018, N-186).
     #[serde(default, skip_serializing)]
@@ -197,12 +195,12 @@ pub struct BrowserContext {
 pub struct ChatContext {
     #[serde(default)]
     pub kind: ContextKind,
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NAME_CHARS), regex(pattern = NO_CONTROL)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTEXT_CHARS), regex(pattern = NO_CONTROL)))]
     #[serde(default, alias = "contextType", skip_serializing_if = "Option::is_none")]
     pub context_type: Option<String>,
     #[serde(default, alias = "workflowId", skip_serializing_if = "Option::is_none")]
     pub workflow_id: Option<String>,
-    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_NAME_CHARS), regex(pattern = NO_CONTROL)))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = MAX_CONTEXT_CHARS), regex(pattern = NO_CONTROL)))]
     #[serde(default, alias = "entityId", skip_serializing_if = "Option::is_none")]
     pub entity_id: Option<String>,
 }
@@ -301,8 +299,8 @@ impl ChatRequest {
             }
         }
         for (field, name) in names.into_iter().filter_map(|(field, name)| Some((field, name?))) {
-            if name.chars().nth(MAX_NAME_CHARS).is_some() || name.chars().any(char::is_control) {
-                let detail = format!("at most {MAX_NAME_CHARS} characters, none of control");
+            if name.chars().nth(MAX_CONTEXT_CHARS).is_some() || name.chars().any(char::is_control) {
+                let detail = format!("at most {MAX_CONTEXT_CHARS} characters, none of control");
                 return Err(ApiError::field(field, detail));
             }
         }
@@ -322,8 +320,9 @@ impl ChatRequest {
             let detail = "a message that replaces another one cannot be queued";
             return Err(ApiError::field("if_running", detail));
         }
-        if self.agent.as_deref().is_some_and(|name| name_of_agent(name).len() > MAX_AGENT_NAME) {
-            return Err(ApiError::field("agent", format!("a name has at most {MAX_AGENT_NAME} characters")));
+        if self.agent.as_deref().is_some_and(|name| name_of_agent(name).len() > AGENT_NAME.max) {
+            let detail = format!("a name has at most {} characters", AGENT_NAME.max);
+            return Err(ApiError::field("agent", detail));
         }
         if self.agent.is_some() && self.mode_profile.is_some() {
             return Err(ApiError::field("agent", "an agent has no `mode_profile`: it makes no plans"));

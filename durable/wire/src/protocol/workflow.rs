@@ -19,7 +19,7 @@ pub const MAX_DEFINITION_BYTES: usize = 64 << 10;
 /// The most steps of a definition.
 pub const MAX_STEPS: usize = 50;
 /// The longest name and title, in characters.
-pub const MAX_TITLE_CHARS: usize = 200;
+pub const MAX_WORKFLOW_TITLE_CHARS: usize = 200;
 /// The longest goal, in characters.
 pub const MAX_GOAL_CHARS: usize = 4_000;
 /// The longest instructions of a step, in characters.
@@ -32,8 +32,6 @@ pub const MAX_STEP_ID: usize = 64;
 pub const MAX_STEP_TOOLS: usize = 128;
 /// The longest name of a tool that a step names, in bytes: more than providers take (64).
 pub const MAX_TOOL_NAME: usize = 128;
-/// The longest id of a workflow, in bytes.
-pub const MAX_WORKFLOW_ID: usize = 64;
 /// The most workflows of a user.
 pub const MAX_WORKFLOWS: usize = 100;
 /// The longest address that hears of a session's end, in bytes: longer ones break in some servers.
@@ -53,7 +51,7 @@ pub const MAX_ARTIFACT_CHARS: usize = 500;
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct WorkflowDefinition {
-    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_TITLE_CHARS), regex(pattern = r"\S")))]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_WORKFLOW_TITLE_CHARS), regex(pattern = r"\S")))]
     pub name: String,
     /// The goal of each session, where a session has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +75,7 @@ pub struct WorkflowStep {
     /// Unique in the definition.
     #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_STEP_ID), regex(pattern = "^[A-Za-z0-9_-]+$")))]
     pub id: String,
-    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_TITLE_CHARS), regex(pattern = r"\S")))]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_WORKFLOW_TITLE_CHARS), regex(pattern = r"\S")))]
     pub title: String,
     #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = MAX_STEP_CHARS), regex(pattern = r"\S")))]
     pub instructions: String,

@@ -11,7 +11,7 @@ import { en } from "../../en";
 import type { PanelProps } from "../../feature";
 import { useStore } from "../../state/store";
 import { bytesText } from "../../turn/measures";
-import type { Collection } from "../../wire.generated";
+import { MAX_DESCRIPTION_CHARS, MAX_LINE_CHARS, type Collection } from "../../wire.generated";
 import { chosen, MAX_CHOSEN } from "./chosen";
 import { accepted, collections } from "./collections";
 import "../../components/form.css";
@@ -111,11 +111,11 @@ function NewCollection() {
     >
       <label>
         {words.name}
-        <input data-testid="collection-name" required maxLength={200} value={name} onChange={(event) => setName(event.target.value)} />
+        <input data-testid="collection-name" required maxLength={MAX_LINE_CHARS} value={name} onChange={(event) => setName(event.target.value)} />
       </label>
       <label>
         {words.about}
-        <input data-testid="collection-about" maxLength={1000} value={description} onChange={(event) => setDescription(event.target.value)} />
+        <input data-testid="collection-about" maxLength={MAX_DESCRIPTION_CHARS} value={description} onChange={(event) => setDescription(event.target.value)} />
       </label>
       <button type="submit" className="primary-button small" data-testid="collection-create" disabled={busy || name.trim() === ""}>
         {words.createNow}

@@ -16,7 +16,7 @@ import { InstructionsForm } from "../../instructions/InstructionsForm";
 import { useStore } from "../../state/store";
 import { subjects, type Subject } from "../../state/subject";
 import { agoText } from "../../turn/measures";
-import type { DocumentDetail, ProjectDetail, ProjectEntry, ProjectTask } from "../../wire.generated";
+import { MAX_LINE_CHARS, type DocumentDetail, type ProjectDetail, type ProjectEntry, type ProjectTask } from "../../wire.generated";
 import { words as names } from "./en";
 import { Editable } from "./panel/EditForm";
 import { words } from "./panel/en";
@@ -52,7 +52,6 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
 }
 
 /** The service's limits, in characters (docs/wire-protocol.md). */
-const MAX_TITLE = 200;
 const MAX_TEXT = 4_000;
 const MAX_DOCUMENT = 30_000;
 
@@ -164,7 +163,7 @@ function About({ project: { id, name, description }, chat }: { project: ProjectD
     <Editable
       label={words.edit}
       fields={[
-        { member: "name", label: words.name, value: name, max: MAX_TITLE },
+        { member: "name", label: words.name, value: name, max: MAX_LINE_CHARS },
         { member: "description", label: words.about, value: description, max: MAX_TEXT, rows: 3 },
       ]}
       save={(changed) => projects.change(null, changed)}
@@ -200,8 +199,8 @@ function Task({ task: { id, title, status, notes, blocked_by }, tasks }: { task:
     <Editable
       label={words.editPart(title)}
       fields={[
-        { member: "title", label: words.title, value: title, max: MAX_TITLE },
-        { member: "status", label: words.status, value: status, max: MAX_TITLE, choices: words.states },
+        { member: "title", label: words.title, value: title, max: MAX_LINE_CHARS },
+        { member: "status", label: words.status, value: status, max: MAX_LINE_CHARS, choices: words.states },
         { member: "notes", label: words.notes, value: notes, max: MAX_TEXT, rows: 3 },
       ]}
       save={(changed) => projects.change(part, changed)}
@@ -247,7 +246,7 @@ function Page({ document, failed }: { document: DocumentDetail | null; failed: b
     <Editable
       label={words.editDocument}
       fields={[
-        { member: "title", label: words.title, value: title, max: MAX_TITLE },
+        { member: "title", label: words.title, value: title, max: MAX_LINE_CHARS },
         { member: "content", label: words.content, value: content, max: MAX_DOCUMENT, rows: 18 },
       ]}
       save={(changed) => projects.change(part, changed)}

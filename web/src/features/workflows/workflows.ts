@@ -2,7 +2,7 @@
 
 import { Refusal, wordsFor } from "../../api/http";
 import { Store } from "../../state/store";
-import type { WorkflowDetail, WorkflowSummary } from "../../wire.generated";
+import { WORKFLOW_ID, type WorkflowDetail, type WorkflowSummary } from "../../wire.generated";
 import { deleteWorkflow, listWorkflows, putWorkflow, readWorkflow } from "./api";
 import { words } from "./panel/en";
 import { placeOf, readJson, type Place } from "./panel/json";
@@ -41,7 +41,6 @@ const EMPTY: Desk = { phase: "unread", list: [], max: Infinity, problem: null, o
 
 /** The service's limits (docs/workflows.md). */
 export const MAX_BYTES = 64 << 10;
-const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 export class Workflows {
   readonly desk = new Store<Desk>(EMPTY);
@@ -132,7 +131,7 @@ export class Workflows {
   }
 
   #checked({ id, isNew, text }: Draft): { refused: Refused } | { value: unknown; places: ReadonlyMap<string, Place> } {
-    if (!ID.test(id)) return { refused: { at: "id", words: words.idRule } };
+    if (!WORKFLOW_ID.pattern.test(id)) return { refused: { at: "id", words: words.idRule } };
     const isTaken = this.desk.get().list.some((each) => !each.built_in && each.workflow_id === id);
     if (isNew && isTaken) return { refused: { at: "id", words: words.idTaken(id) } };
     const read = readJson(text);

@@ -31,7 +31,7 @@ fn reset(call: &str) -> Fresh {
         place: Place::default(),
         reason: "interrupted".to_owned(),
     };
-    Fresh { seq: 9, key: "reset".to_owned(), event }
+    Fresh::new(9, "reset".to_owned(), event).unwrap()
 }
 
 fn entry(at: &str, fact: Value) -> String {
@@ -98,7 +98,7 @@ fn a_judged_turn_keeps_what_has_passed() {
         let (part_id, model_call_id) = ("p".to_owned(), "m".to_owned());
         let (place, done, kind) = (Place { parent_id, depth }, seq == 2, ChunkKind::Text);
         let event = Event::Chunk { content, part_id, model_call_id, place, done, kind };
-        Fresh { seq, key: format!("answer:0:{seq}"), event }
+        Fresh::new(seq, format!("answer:0:{seq}"), event).unwrap()
     };
     let events = rows(&[], &[answer(1, 0, "Dear "), answer(2, 0, "friend."), answer(3, 1, "A subtask's.")]);
     let hooks =
@@ -173,8 +173,10 @@ fn cut_off() -> Vec<String> {
         ("tool_start:0.0-0.0", tool("inner", start, 1)),
         ("tool_end:0.1", tool("done", end, 0)),
     ];
-    let fresh =
-        events.into_iter().zip(1..).map(|((key, event), seq)| Fresh { seq, key: key.to_owned(), event });
+    let fresh = events
+        .into_iter()
+        .zip(1..)
+        .map(|((key, event), seq)| Fresh::new(seq, key.to_owned(), event).unwrap());
     let texts = [
         part("said", "one", 1, ChunkKind::Text, "lost with its call"),
         TextPart { chunks: vec![(3, 5)], ..part("told", "two", 0, ChunkKind::Reasoning, "known") },

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{Message, ToolCall};
+#[cfg(feature = "openapi")]
+use crate::protocol::AGENT_NAME;
 use crate::protocol::{Content, Hook, HookPoint, HookReach};
 
 mod build;
@@ -39,7 +41,7 @@ const MAX_DUMP_VALUES: usize = 50_000;
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema), schemars(rename = "AgentDump"))]
 #[serde(deny_unknown_fields, bound(deserialize = "M: Deserialize<'de>"))]
 pub struct AgentDump<M = AgentMessage> {
-    #[cfg_attr(feature = "openapi", schemars(length(max = 32), regex(pattern = r"^[a-z][a-z0-9_-]{0,31}$")))]
+    #[cfg_attr(feature = "openapi", schemars(length(max = AGENT_NAME.max), regex(pattern = AGENT_NAME.whole_pattern())))]
     pub name: String,
     pub instructions: String,
     /// The call that answers in its place where another agent asks it; absent: a model answers.

@@ -318,67 +318,6 @@ fn previews_are_cut_by_characters() {
     assert!(cut.ends_with('…'));
 }
 
-// N-111 N-113 N-114 N-115 N-116 N-118
-#[test]
-fn events_on_the_wire() {
-    let place = Place { parent_id: Some("call_1".to_owned()), depth: 1 };
-    let chunk = |done, kind| Event::Chunk {
-        content: "x".to_owned(),
-        part_id: "p".to_owned(),
-        model_call_id: "m".to_owned(),
-        place: place.clone(),
-        done,
-        kind,
-    };
-    let start = Event::ToolCallUpdate {
-        tool_call_id: "c".to_owned(),
-        name: "echo".to_owned(),
-        status: CallStatus::Start,
-        started_ms: Some(5),
-        args: Some(json!({"a": 1})),
-        result: None,
-        is_error: false,
-        duration_ms: None,
-        sources: Vec::new(),
-        awaits: None,
-        expires_at: None,
-        usage: None,
-        decision: None,
-        place: Place::default(),
-    };
-    let exceeded = Event::BudgetExceeded {
-        reason: BudgetReason::ToolCalls,
-        limit: 200,
-        observed: 201,
-        left: Vec::new(),
-    };
-    for (event, data) in [
-        (
-            chunk(false, ChunkKind::Text),
-            json!({"content": "x", "part_id": "p", "model_call_id": "m", "parent_id": "call_1", "depth": 1, "type": "chunk"}),
-        ),
-        (
-            chunk(true, ChunkKind::Reasoning),
-            json!({"content": "x", "part_id": "p", "model_call_id": "m", "parent_id": "call_1", "depth": 1, "type": "chunk",
-                   "done": true, "kind": "reasoning"}),
-        ),
-        (
-            start,
-            json!({"type": "tool_call_update", "tool_call_id": "c", "name": "echo", "status": "start", "started_ms": 5, "args": {"a": 1},
-                   "parent_id": null, "depth": 0}),
-        ),
-        (exceeded, json!({"type": "budget_exceeded", "reason": "tool_calls", "limit": 200, "observed": 201})),
-    ] {
-        let mut expected = data;
-        expected["seq"] = json!(7);
-        expected["turn_id"] = json!("t");
-        let numbered = Numbered { seq: 7, turn_id: "t".to_owned(), event };
-        let written = serde_json::to_value(&numbered).unwrap();
-        assert_eq!(written, expected);
-        assert_eq!(serde_json::from_value::<Numbered>(written).unwrap(), numbered);
-    }
-}
-
 mod content;
 mod envelope;
 mod key;

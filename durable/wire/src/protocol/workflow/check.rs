@@ -3,24 +3,21 @@
 use std::collections::BTreeSet;
 
 use super::{
-    MAX_GOAL_CHARS, MAX_NOTIFY_URL, MAX_STEP_CHARS, MAX_STEP_ID, MAX_STEP_TOOLS, MAX_STEPS, MAX_TITLE_CHARS,
-    MAX_TOOL_NAME, MAX_VERIFIER_CHARS, MAX_WORKFLOW_ID, OutputMode, StepType, WorkflowDefinition,
-    WorkflowStep,
+    MAX_GOAL_CHARS, MAX_NOTIFY_URL, MAX_STEP_CHARS, MAX_STEP_ID, MAX_STEP_TOOLS, MAX_STEPS, MAX_TOOL_NAME,
+    MAX_VERIFIER_CHARS, MAX_WORKFLOW_TITLE_CHARS, OutputMode, StepType, WorkflowDefinition, WorkflowStep,
 };
-use crate::protocol::{ApiError, ChatRequest};
+use crate::protocol::{ApiError, ChatRequest, WORKFLOW_ID};
 
 /// The roles whose models may judge a step.
 const ROLES: [&str; 6] = ["primary", "secondary", "subagent", "speed", "balanced", "quality"];
 
 /// Checks the id of a workflow, which is a segment of a URL. The error describes the problem.
 pub fn check_workflow_id(id: &str) -> Result<(), String> {
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let rest = |byte: u8| plain(byte) || byte == b'-' || byte == b'_';
-    let begins = id.bytes().next().is_some_and(plain);
-    match begins && id.len() <= MAX_WORKFLOW_ID && id.bytes().all(rest) {
+    match WORKFLOW_ID.allows(id) {
         true => Ok(()),
         false => {
-            Err(format!("expected 1 to {MAX_WORKFLOW_ID} of a-z, 0-9, - and _, with a letter or digit first"))
+            let max = WORKFLOW_ID.max;
+            Err(format!("expected 1 to {max} of a-z, 0-9, - and _, with a letter or digit first"))
         }
     }
 }
@@ -49,7 +46,7 @@ impl WorkflowDefinition {
     }
 
     fn check(&self) -> Result<(), ApiError> {
-        check_text("name", &self.name, MAX_TITLE_CHARS)?;
+        check_text("name", &self.name, MAX_WORKFLOW_TITLE_CHARS)?;
         at_most("goal", self.goal.as_deref().unwrap_or_default(), MAX_GOAL_CHARS)?;
         if self.steps.is_empty() || self.steps.len() > MAX_STEPS {
             return Err(ApiError::field("steps", format!("expected 1 to {MAX_STEPS} steps")));
@@ -89,7 +86,7 @@ impl WorkflowStep {
             let detail = format!("expected 1 to {MAX_STEP_ID} letters, digits, - and _");
             return Err(ApiError::field(path("id"), detail));
         }
-        check_text(&path("title"), &self.title, MAX_TITLE_CHARS)?;
+        check_text(&path("title"), &self.title, MAX_WORKFLOW_TITLE_CHARS)?;
         check_text(&path("instructions"), &self.instructions, MAX_STEP_CHARS)?;
         let tools = self.tools.as_deref().unwrap_or_default();
         if tools.len() > MAX_STEP_TOOLS {

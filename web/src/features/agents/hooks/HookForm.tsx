@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useRef, useState, type FormEvent, type ReactNode } from "react";
 import { en } from "../../../en";
-import type { HookPoint, HookReach } from "../../../wire.generated";
+import { AGENT_NAME, type HookPoint, type HookReach } from "../../../wire.generated";
 import { words } from "./en";
 import { hooks, type Refused } from "./hooks";
 import { BY_MODEL, REACHES, ruleOf, RULES, watchesCalls, withRule, type Draft } from "./rules";
@@ -90,7 +90,7 @@ function Controls({ draft, isNew, refused, change }: ControlsProps) {
     <>
       {isNew && (
         <Control label={words.name} hint={words.nameRule} {...of("name")}>
-          {(common) => <input {...common} maxLength={32} value={draft.name} onChange={({ target }) => change({ name: target.value })} />}
+          {(common) => <input {...common} maxLength={AGENT_NAME.max} value={draft.name} onChange={({ target }) => change({ name: target.value })} />}
         </Control>
       )}
       <Control label={words.rule} {...of("builtin")}>

@@ -1,6 +1,6 @@
 // The words of the hooks of a chat.
 
-import type { HookPoint, HookReach } from "../../../wire.generated";
+import { AGENT_NAME, type HookPoint, type HookReach } from "../../../wire.generated";
 
 export const words = {
   title: "Hooks",
@@ -21,7 +21,7 @@ export const words = {
   mainOnly: "only the main agent",
   hasQuit: "has quit, and is not asked any more",
   name: "Name",
-  nameRule: "It begins with a-z, then a-z, 0-9, _ and -, at most 32 in all.",
+  nameRule: `It begins with a-z, then a-z, 0-9, _ and -, at most ${AGENT_NAME.max} in all.`,
   nameTaken: (name: string) => `There is a hook ${name} in this chat. Give this one another name.`,
   rule: "Who decides",
   byInstructions: "A model, by your instructions",

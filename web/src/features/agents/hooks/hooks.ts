@@ -2,9 +2,8 @@
 
 import { Refusal, wordsFor } from "../../../api/http";
 import { Store } from "../../../state/store";
-import type { Hook } from "../../../wire.generated";
+import { AGENT_NAME, type Hook } from "../../../wire.generated";
 import { deleteHook, listHooks, putHook } from "../api";
-import { NAME } from "../panel/agents";
 import { words } from "./en";
 import { bodyOf, type Draft } from "./rules";
 
@@ -48,7 +47,7 @@ export class Hooks {
   async put(draft: Draft, isNew: boolean): Promise<Refused | null> {
     const { threadId, hooks } = this.desk.get();
     if (threadId === null) return null;
-    if (!NAME.test(draft.name)) return { field: "name", words: words.nameRule };
+    if (!AGENT_NAME.pattern.test(draft.name)) return { field: "name", words: words.nameRule };
     if (isNew && hooks.some(({ name }) => name === draft.name)) return { field: "name", words: words.nameTaken(draft.name) };
     try {
       const put = await putHook(threadId, draft.name, bodyOf(draft));

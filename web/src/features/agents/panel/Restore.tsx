@@ -4,8 +4,9 @@ import { useState } from "react";
 import { DropZone } from "../../../components/DropZone";
 import { en } from "../../../en";
 import { useStore } from "../../../state/store";
+import { AGENT_NAME } from "../../../wire.generated";
 import type { Dump } from "../api";
-import { agents, NAME } from "./agents";
+import { agents } from "./agents";
 import { words } from "./en";
 
 const JSON_FILES = ".json,application/json";
@@ -39,7 +40,7 @@ function Rename({ dump }: { dump: Dump }) {
       className="form agent-form"
       onSubmit={async (event) => {
         event.preventDefault();
-        if (busy || !NAME.test(name)) return;
+        if (busy || !AGENT_NAME.pattern.test(name)) return;
         setBusy(true);
         await agents.restore(name);
         setBusy(false);
@@ -47,11 +48,11 @@ function Rename({ dump }: { dump: Dump }) {
     >
       <label>
         {words.newName}
-        <input data-testid="agent-name" autoFocus required maxLength={32} value={name} aria-describedby="agent-name-rule" onChange={(event) => setName(event.target.value)} />
+        <input data-testid="agent-name" autoFocus required maxLength={AGENT_NAME.max} value={name} aria-describedby="agent-name-rule" onChange={(event) => setName(event.target.value)} />
       </label>
       <p id="agent-name-rule" className="side-note">{words.nameRule}</p>
       <div className="agent-acts">
-        <button type="submit" className="primary-button small" data-testid="agent-restore-now" disabled={busy || !NAME.test(name)}>
+        <button type="submit" className="primary-button small" data-testid="agent-restore-now" disabled={busy || !AGENT_NAME.pattern.test(name)}>
           {words.restoreNow}
         </button>
         <button type="button" className="quiet-button" onClick={() => agents.dropDump()}>

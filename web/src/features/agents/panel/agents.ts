@@ -4,7 +4,7 @@ import { wordsFor } from "../../../api/http";
 import { Paged } from "../../../state/paged";
 import { saveBlob } from "../../../state/save";
 import { Store } from "../../../state/store";
-import type { AgentList, AgentRound, AgentSummary, MainAgent } from "../../../wire.generated";
+import { AGENT_NAME, type AgentList, type AgentRound, type AgentSummary, type MainAgent } from "../../../wire.generated";
 import { dumpAgent, endAgent, listAgents, readRounds, restoreAgent, type Dump } from "../api";
 import { choice, NOTHING, talkTo } from "../choice";
 import { words } from "./en";
@@ -32,7 +32,6 @@ const NOBODY: Desk = { threadId: null, phase: "unread", main: null, agents: [], 
 
 /** The service's limit for a dump, in bytes (docs/agents.md). */
 export const MAX_DUMP_BYTES = 2_000_000;
-export const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 /** The agent that answers the user. Its dump is restored under another name. */
 export const MAIN = "main";
 
@@ -93,7 +92,7 @@ export class Agents {
     const dump = file.size > MAX_DUMP_BYTES ? null : await file.text().then(read, () => null);
     this.desk.set({ dump, refused: dump === null ? words.noDump(file.name) : null });
     if (dump === null) return;
-    if (this.#has(dump.name) || !NAME.test(dump.name)) this.desk.set({ refused: words.nameTaken(dump.name) });
+    if (this.#has(dump.name) || !AGENT_NAME.pattern.test(dump.name)) this.desk.set({ refused: words.nameTaken(dump.name) });
     else await this.restore(dump.name);
   }
 
@@ -117,7 +116,7 @@ export class Agents {
 
   /** A free name like this one. */
   freeName(name: string): string {
-    const base = NAME.test(name) ? name : "agent";
+    const base = AGENT_NAME.pattern.test(name) ? name : "agent";
     for (let number = 2; ; number += 1) {
       const next = `${base.slice(0, 28)}-${number}`;
       if (!this.#has(next)) return next;

@@ -1,6 +1,7 @@
 // The words of the panel of agents, and of discussions.
 
 import { count } from "../../../count";
+import { AGENT_NAME } from "../../../wire.generated";
 
 export const words = {
   lead: "An agent has a name, its own instructions, and remembers what it heard and said in this chat.",
@@ -46,7 +47,7 @@ export const words = {
   restore: "Restore from a file",
   restoreHint: "A saved agent continues in this chat, with the agents that it had made.",
   newName: "Name of the copy",
-  nameRule: "It begins with a-z, then a-z, 0-9, _ and -, at most 32 in all.",
+  nameRule: `It begins with a-z, then a-z, 0-9, _ and -, at most ${AGENT_NAME.max} in all.`,
   nameTaken: (name: string) => `“${name}” is taken here, or is no name for an agent. Give the copy another name.`,
   noDump: (file: string) => `“${file}” is not a saved agent.`,
   restoreNow: "Restore",

@@ -6,6 +6,7 @@ import { Confirm } from "../../../components/Confirm";
 import { focusNext } from "../../../components/focus";
 import { en } from "../../../en";
 import { useStore } from "../../../state/store";
+import { WORKFLOW_ID } from "../../../wire.generated";
 import { workflows, type Draft } from "../workflows";
 import { words } from "./en";
 import { lineAt, readJson, type Place } from "./json";
@@ -110,7 +111,7 @@ function Id({ box, id, problem }: { box: RefObject<HTMLInputElement | null>; id:
           dir="ltr"
           spellCheck={false}
           autoCapitalize="off"
-          maxLength={64}
+          maxLength={WORKFLOW_ID.max}
           data-testid="workflow-id"
           aria-invalid={problem !== null}
           aria-describedby={hint}

@@ -1,6 +1,7 @@
 // The words of the panel of workflows. They come with the panel.
 
 import { count } from "../../../count";
+import { WORKFLOW_ID } from "../../../wire.generated";
 import type { Mistake } from "./json";
 
 export const words = {
@@ -36,7 +37,7 @@ export const words = {
   remove: "Delete workflow",
   removeQuestion: "Delete this workflow? Its sessions continue.",
   id: "Id",
-  idRule: "1 to 64 of a-z, 0-9, - and _, with a letter or digit first.",
+  idRule: `1 to ${WORKFLOW_ID.max} of a-z, 0-9, - and _, with a letter or digit first.`,
   idTaken: (id: string) => `You have a workflow “${id}” already. Give this one another id.`,
   definition: "Definition (JSON)",
   save: "Save",
