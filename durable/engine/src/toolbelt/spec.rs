@@ -198,7 +198,7 @@ pub struct ToolError(pub String);
 /// The storage's text is for the operator.
 impl From<StoreError> for ToolError {
     fn from(_: StoreError) -> Self {
-        ToolError("the storage does not answer: try again later, or go on without it".to_owned())
+        ToolError("this is not available at the moment; try again later, or go on without it".to_owned())
     }
 }
 
