@@ -293,7 +293,7 @@ fn a_storage_that_is_down_is_an_error() {
     level.write("a", "1").unwrap();
     level.files.is_down.set(true);
     for result in [level.read("a"), level.write("a", "2"), level.edit("a", "1", "2"), level.delete("a")] {
-        refused(result, "the workspace did not answer");
+        refused(result, "this is not available at the moment");
     }
     level.files.is_down.set(false);
     level.write("a", "2").unwrap();

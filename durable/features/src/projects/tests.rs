@@ -183,7 +183,7 @@ fn missing_items_and_a_failing_storage_are_errors() {
     assert!(matches!(&items[0].body, Body::Project { .. }) && items[0].kind == ItemKind::Project);
     room.memory.is_down.set(true);
     let told = room.call("get_project", json!({"project_id": id})).unwrap_err();
-    assert!(told.contains("cannot be reached") && !told.contains("down"), "{told}");
+    assert!(told.contains("not available at the moment") && !told.contains("down"), "{told}");
 }
 
 // The file of declarations has the limits of the code.
