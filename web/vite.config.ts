@@ -52,6 +52,9 @@ export default defineConfig({
     ...common.build,
     rolldownOptions: {
       output: {
+        // The first load has a list of all chunks, and a hash does not compress: six characters of it are enough.
+        chunkFileNames: "assets/[name]-[hash:6].js",
+        assetFileNames: "assets/[name]-[hash:6][extname]",
         codeSplitting: {
           groups: [
             // `react` seldom changes; all chunks share `base`; panels and settings share `panel`.

@@ -26,7 +26,7 @@ pub(super) const DISCUSS_LIMIT: Builtin = Builtin {
     judge: Judge::Rule(&AtMost { default: 5 }),
 };
 
-/// The state is the number of calls that passed.
+/// The state is the number of calls that it let pass; another hook may have blocked one of them.
 struct AtMost {
     default: u32,
 }
