@@ -9,7 +9,7 @@ use futures::future::{Either, select};
 use futures::{FutureExt, StreamExt};
 use platform::quota::network;
 use wire::pace::Pace;
-use wire::protocol::GivenAnswer;
+use wire::protocol::{ApiError, GivenAnswer};
 use worker::web_sys::Response;
 use worker::{Context, Date, Delay, Env, Method, Request};
 
@@ -206,6 +206,14 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// The answer to a deletion: of something that was there, or was not.
+    pub fn deleted(was_there: bool, not_found: impl FnOnce() -> ApiError) -> Result<Self, Failure> {
+        match was_there {
+            true => Ok(Reply::empty().into()),
+            false => Err(not_found().into()),
+        }
+    }
+
     /// Whether the request succeeded.
     pub fn is_ok(&self) -> bool {
         match self {

@@ -5,6 +5,8 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use uuid::Uuid;
 use wire::protocol::ApiError;
 
+use crate::query::{self, Page};
+
 /// The last item of a page. Lists are ordered newest first; the id breaks ties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListCursor {
@@ -12,7 +14,26 @@ pub struct ListCursor {
     pub id: Uuid,
 }
 
+/// The place after which a page begins: the time and the id of the last item of the page before.
+pub type After<'a> = Option<(u64, &'a str)>;
+
 impl ListCursor {
+    /// Reads the page of a list that a query asks for, with the cursor of the next one. `read` gets the number of rows to read,
+    /// and the place after which they begin. It is one row more than asked for, which tells whether there is another page.
+    pub async fn page<T, E: From<ApiError>>(
+        query: &str,
+        read: impl AsyncFnOnce(u32, After<'_>) -> Result<Vec<T>, E>,
+        place: impl Fn(&T) -> (u64, &str),
+    ) -> Result<(Vec<T>, Option<String>), E> {
+        let Page { limit, cursor } = query::page(query)?;
+        let cursor = cursor.as_deref().map(Self::decode).transpose()?;
+        let after = cursor.map(|Self { at, id }| (at, id.to_string()));
+        let after = after.as_ref().map(|(at, id)| (*at, id.as_str()));
+        let mut rows = read(limit + 1, after).await?;
+        let next = Self::cut(&mut rows, limit, place);
+        Ok((rows, next))
+    }
+
     /// The text that the client gets.
     pub fn encode(self) -> String {
         BASE64_URL_SAFE_NO_PAD.encode(format!("{}.{}", self.at, self.id))
@@ -24,14 +45,7 @@ impl ListCursor {
             .ok_or_else(|| ApiError::field("cursor", "expected the next_cursor of a page of this list"))
     }
 
-    /// The place that a request's cursor names, if it has one: a time and an id.
-    pub fn place(cursor: Option<&str>) -> Result<Option<(u64, String)>, ApiError> {
-        let cursor = cursor.map(Self::decode).transpose()?;
-        Ok(cursor.map(|Self { at, id }| (at, id.to_string())))
-    }
-
-    /// Cuts rows to a page and returns the cursor of the next one. The caller has read one row more than the limit.
-    pub fn cut<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
+    fn cut<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let (at, id) = place(rows.last().filter(|_| more)?);

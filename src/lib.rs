@@ -24,6 +24,7 @@ pub mod problem;
 pub mod query;
 pub mod repetition;
 pub mod reply;
+pub mod resources;
 pub mod retention;
 pub mod router;
 pub mod settings;

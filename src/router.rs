@@ -1,26 +1,24 @@
-//! Finds the route of a request in the table (`router/table.rs`).
+//! Finds the route of a request in the table.
 //!
-//! The routing table (`src/router/table.rs`) has a row for each route: method, path, access, body, and a comment that
-//! describes it. `router` matches requests by the row. `routes::dispatch` admits a request by the row's access, reads
-//! the body that the row names, up to its limit, and calls the route. So no route can forget a check. An isolate gives
-//! bodies a part of its memory (`src/body/budget.rs`), and a body its time (`src/body/reading.rs`).
+//! A resource declares its routes (`src/resources`), with all that the service knows of a route: method, path, access, body, the
+//! bound of what it stores, its function, its answers and refusals, and a comment that describes it. `router` matches requests
+//! by these rows. `routes::dispatch` admits a request by the row's access, reads the body that the row names, up to its limit,
+//! and calls the function. So no route can forget a check. An isolate gives bodies a part of its memory
+//! (`src/body/budget.rs`), and a body its time (`src/body/reading.rs`).
 //!
 //! `src/openapi` makes `openapi.json` in a native test. The row gives an operation its path, security, body and the
-//! refusals that follow from these; `contract` adds its answers. Schemas come from the types that the service parses
+//! refusals that follow from these, and then its answers. Schemas come from the types that the service parses
 //! and writes (`schemars`, behind the feature `openapi`, so none of it is in the Worker). The file is checked in
 //! (`web/public/openapi.json`), and `make verify` compares it. It is an asset of the deployment, which the Worker
 //! reads and serves with its own headers: within the module it would be 16 kB of the upload.
 
 mod row;
-mod table;
 
 use std::fmt::Write;
 
-pub use row::{Method, Row};
-pub use table::{
-    FilesRoute, InstructionsRoute, KnowledgeRoute, ProjectsRoute, RecordsRoute, Route, SharesRoute, TABLE,
-    WorkflowsRoute,
-};
+use crate::resources::ROUTES;
+pub(crate) use row::routes;
+pub use row::{Bound, Method, Parameters, Row};
 
 /// Where the routes of OpenAI's clients are. Their errors have a form of their own.
 pub const OPENAI: &str = "/v1/";
@@ -30,8 +28,8 @@ pub const MCP: &str = "/mcp";
 
 /// Where a request goes.
 pub enum Found<'a> {
-    /// The route, and its row.
-    Route(Route<'a>, &'static Row),
+    /// The row of the route, and the parameters of the path.
+    Route(&'static Row, Parameters<'a>),
     /// OPTIONS on a path that exists, with the value of `Allow`.
     Options {
         allow: String,
@@ -43,9 +41,14 @@ pub enum Found<'a> {
     Nothing,
 }
 
+/// All routes, in the order in which they are matched.
+pub fn table() -> impl Iterator<Item = &'static Row> {
+    ROUTES.into_iter().flatten()
+}
+
 /// All routes, as `GET /api/threads/{}`.
 pub fn patterns() -> Vec<String> {
-    TABLE.iter().map(|row| format!("{} {}", row.method.as_str(), row.path)).collect()
+    table().map(|row| format!("{} {}", row.method.as_str(), row.path)).collect()
 }
 
 /// Looks a request up in the table.
@@ -59,10 +62,10 @@ pub fn find<'a>(method: &str, path: &'a str) -> Found<'a> {
         _ => None,
     };
     let mut allow = String::new();
-    for row in TABLE {
-        let Some((first, second)) = capture(row.path, path) else { continue };
+    for row in table() {
+        let Some(parameters) = capture(row.path, path) else { continue };
         if wanted == Some(row.method) {
-            return Found::Route((row.route)(first, second), row);
+            return Found::Route(row, parameters);
         }
         let and_head = if row.method == Method::Get { ", HEAD" } else { "" };
         let _ = write!(allow, "{}{and_head}, ", row.method.as_str());
@@ -89,7 +92,7 @@ impl Method {
 
 /// The parameters of a path that has this pattern: for each `{}` one segment, for `{*}` all the rest, neither empty. A
 /// pattern has at most two; the others are empty texts.
-fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
+fn capture<'a>(pattern: &str, path: &'a str) -> Option<Parameters<'a>> {
     let mut captured = ["", ""];
     let mut slots = captured.iter_mut();
     let (pattern, has_rest) =
@@ -108,12 +111,9 @@ fn capture<'a>(pattern: &str, path: &'a str) -> Option<(&'a str, &'a str)> {
             _ => return None,
         }
     }
-    let [first, second] = captured;
-    Some((first, second))
+    Some(captured)
 }
 
-#[cfg(test)]
-mod storage_bounds;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

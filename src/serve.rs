@@ -39,7 +39,7 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
     let mut call = Call::new(request, settings(&env), env, context);
     let found = head::bounded(call.url(), call.request.headers()).map(|()| router::find(&method, &path));
     let answer = match found {
-        Ok(Found::Route(route, row)) => routes::dispatch(&mut call, row, route, &path).await,
+        Ok(Found::Route(row, parameters)) => routes::dispatch(&mut call, row, parameters, &path).await,
         Ok(Found::Options { allow }) => Ok(Answer::Ours(options(&call, allow))),
         Ok(Found::WrongMethod { allow }) => Err(Failure::WrongMethod { allow }),
         Ok(Found::Nothing) => Err(ApiError::new(ErrorCode::RouteNotFound, "there is no such route").into()),

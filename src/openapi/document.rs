@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use wire::protocol::{ErrorCode, Numbered};
 
 use super::contract::{Contract, Errors, problem};
-use super::{contract, path_parameter};
-use crate::router::TABLE;
+use super::path_parameter;
+use crate::router::table;
 
 const INTRODUCTION: &str = "A bounded, durable agent chat service. Times are integer milliseconds since 1970 (`*_at`), \
     durations integer milliseconds (`*_ms`). Unknown members are ignored unless a type allows none, wrong types are refused. \
@@ -103,14 +103,14 @@ fn set_references_apart(schema: &mut Value) {
 /// The document.
 pub fn document() -> Value {
     let (mut types, mut paths) = (Types::new(), json!({}));
-    for row in TABLE {
+    for row in table() {
         let fill = |path: String, name: &&str| {
             let place = if path.contains("{}") { "{}" } else { "{*}" };
             path.replacen(place, &format!("{{{name}}}"), 1)
         };
         let path = row.parameters.iter().fold(row.path.to_owned(), fill);
         let parameters = row.parameters.iter().map(|name| path_parameter(name)).collect();
-        let contract = contract(row.sample(), Contract::of(row));
+        let contract = (row.contract)(Contract::of(row));
         let mut operation = contract.operation(parameters, &mut types);
         let (summary, more) = sentences(row.comment);
         operation["operationId"] = json!(row.name);

@@ -1,8 +1,13 @@
-//! A row of the routing table, and what follows from it.
+//! A row of the routing table, and the macro that declares rows.
 
-use super::Route;
 use crate::auth::scope::Access::{self, Needs};
 use crate::body::Body;
+#[cfg(test)]
+use crate::openapi::contract::Contract;
+#[cfg(target_arch = "wasm32")]
+use crate::problem::Failure;
+#[cfg(target_arch = "wasm32")]
+use crate::routes::{Admitted, Answering};
 
 /// The methods that routes have. HEAD goes wherever GET does, OPTIONS everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +19,31 @@ pub enum Method {
     Delete,
 }
 
+/// The bound of the storage that a route writes. A route without one does not compile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// It reads: it leaves no row behind.
+    Reads,
+    /// The quotas of turns: how many start, run at once, and cost in a day. A conversation that a client brings reserves its
+    /// bytes in `stored_bytes_per_day` with its turn.
+    Turns,
+    /// The quota `stored_bytes_per_day`, in which it reserves all that it stores.
+    Uploads,
+    /// So many, of these.
+    Count(u64, &'static str),
+    /// It takes the place of what is there, which is no larger than so many bytes.
+    Replaces(usize),
+    /// It answers a call of a turn, or ends the turn: once.
+    EndsOnce,
+    /// It deletes data of a user for good. Where something was there, it leaves an entry `data_deleted` in the audit log.
+    Deletes,
+    /// The same, with an entry of another kind: for threads, keys, sessions and share links. What changes only what comes
+    /// leaves none.
+    Removes,
+    /// Each of its tools is a request to another route.
+    OtherRoutes,
+}
+
 /// A row of the table.
 pub struct Row {
     pub method: Method,
@@ -21,26 +51,75 @@ pub struct Row {
     pub path: &'static str,
     pub access: Access,
     pub body: Body,
-    /// The route with the parameters of its path.
-    pub(super) route: RouteOf,
-    /// The name of the route, the names of its parameters, and its comment, for `openapi.json`.
+    /// Its bound is [`Bound::Deletes`].
+    pub deletes: bool,
+    /// Calls the function of the route, for a request with these parameters in its path.
+    #[cfg(target_arch = "wasm32")]
+    pub function: for<'a> fn(Admitted<'a>, Parameters<'a>) -> Result<Answering<'a>, Failure>,
+    /// The name of the route, the names of its parameters, its comment, and what adds its answers and refusals to the
+    /// contract of its row: for `openapi.json`.
     #[cfg(test)]
     pub name: &'static str,
     #[cfg(test)]
     pub parameters: &'static [&'static str],
     #[cfg(test)]
     pub comment: &'static str,
+    #[cfg(test)]
+    pub contract: fn(Contract) -> Contract,
+    #[cfg(test)]
+    pub bound: Bound,
 }
 
-type RouteOf = for<'a> fn(&'a str, &'a str) -> Route<'a>;
+/// The parameters of a path; an empty text for each that its pattern lacks.
+pub type Parameters<'a> = [&'a str; 2];
+
+/// Declares the routes of a resource, as `ROUTES`. Each has a comment, which is its description in `openapi.json` and whose
+/// first sentence is the summary, and then
+///
+/// ```text
+/// Method "path" => Name(parameters), access, body, bound,
+///     |r| the future of its answer to the `Admitted` request r,
+///     |row| the contract `row` of its access and body, with its answers and refusals;
+/// ```
+macro_rules! routes {
+    ($(
+        $(#[doc = $comment:literal])+
+        $method:ident $path:literal => $name:ident $(($($parameter:ident),+))?, $access:expr, $body:expr, $bound:expr,
+            |$request:ident| $answer:expr,
+            |$row:ident| $contract:expr;
+    )+) => {
+        /// The routes, in the order in which they are matched.
+        pub const ROUTES: &[$crate::router::Row] = &[$(
+            $crate::router::Row {
+                method: $crate::router::Method::$method,
+                path: $path,
+                access: $access,
+                body: $body,
+                deletes: matches!($bound, $crate::router::Bound::Deletes),
+                #[cfg(target_arch = "wasm32")]
+                function: |$request, $crate::router::routes!(@parameters $($($parameter)+)?)| {
+                    Ok(Box::pin($answer))
+                },
+                #[cfg(test)]
+                name: stringify!($name),
+                #[cfg(test)]
+                parameters: &[$($(stringify!($parameter)),+)?],
+                #[cfg(test)]
+                comment: concat!($($comment),+),
+                #[cfg(test)]
+                contract: |$row| $contract,
+                #[cfg(test)]
+                bound: $bound,
+            },
+        )+];
+    };
+    (@parameters) => { _ };
+    (@parameters $one:ident) => { [$one, _] };
+    (@parameters $one:ident $two:ident) => { [$one, $two] };
+}
+pub(crate) use routes;
 
 impl Row {
-    /// The route with placeholders as its parameters.
-    #[cfg(test)]
-    pub fn sample(&self) -> Route<'static> {
-        (self.route)("-", "-")
-    }
-
     /// Whether a form on another site could make this request: forms POST, the route reads no body whose type would
     /// tell, and it changes something.
     pub fn refuses_forms(&self) -> bool {

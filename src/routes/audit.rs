@@ -10,9 +10,8 @@ use crate::audit::store::{self, Where};
 use crate::auth::Verified;
 use crate::auth::sessions::visit_of;
 use crate::call::{Answer, Call};
-use crate::cursor::ListCursor;
+use crate::cursor::{After, ListCursor};
 use crate::problem::Failure;
-use crate::query::{self, Page};
 use crate::reply::Reply;
 
 const DAY_MS: u64 = 86_400_000;
@@ -21,13 +20,13 @@ const RETRY_S: u64 = 3_600;
 
 /// A page, newest first.
 pub async fn list(call: &Call, admin: Verified) -> Result<Answer, Failure> {
-    let Page { limit, cursor } = query::page(call.query())?;
-    let place = ListCursor::place(cursor.as_deref())?;
-    let after = place.as_ref().map(|(at, id)| (*at, id.as_str()));
-    // One row more than asked for tells whether there is another page.
-    let entries = store::list(&call.env, &admin.principal.owner.tenant, after, limit + 1).await;
-    let mut entries = entries.map_err(Failure::internal("reading the audit log"))?;
-    let next_cursor = ListCursor::cut(&mut entries, limit, |entry| (entry.created_at, &entry.id));
+    let tenant = &admin.principal.owner.tenant;
+    let read = async |limit, after: After<'_>| {
+        let page = store::list(&call.env, tenant, after, limit).await;
+        page.map_err(Failure::internal("reading the audit log"))
+    };
+    let (entries, next_cursor) =
+        ListCursor::page(call.query(), read, |entry| (entry.created_at, &entry.id)).await?;
     Ok(Reply::json(200, &AuditPage { entries, next_cursor }).into())
 }
 

@@ -17,15 +17,13 @@ use crate::call::{Answer, Call};
 use crate::paths;
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::router::FilesRoute;
-use WorkspaceName::{Named, OfThread};
 
 /// The operation id of a user's own write. No call of a tool has this id.
 const UPLOAD: &str = "upload";
 
 /// The workspace that a request names.
 #[derive(Clone, Copy)]
-enum WorkspaceName<'a> {
+pub enum WorkspaceName<'a> {
     /// The one of the thread with this id.
     OfThread(&'a str),
     /// The one with this name.
@@ -38,35 +36,8 @@ struct Workspace {
     root: String,
 }
 
-/// Does what a route of files is for.
-pub async fn answer(
-    call: &Call,
-    owner: Owner,
-    route: FilesRoute<'_>,
-    body: HeldBody,
-) -> Result<Answer, Failure> {
-    match route {
-        FilesRoute::Files { id } => list(call, owner, OfThread(id)).await,
-        FilesRoute::File { id, path } => get(call, owner, OfThread(id), path).await,
-        FilesRoute::PutFile { id, path } => put(call, owner, OfThread(id), path, body).await,
-        FilesRoute::DeleteFile { id, path } => delete(call, owner, OfThread(id), path).await,
-        FilesRoute::FileVersions { id } => versions(call, owner, OfThread(id)).await,
-        FilesRoute::Workspaces => workspaces(call, &owner).await,
-        FilesRoute::DeleteWorkspace { workspace } => delete_workspace(call, owner, workspace).await,
-        FilesRoute::WorkspaceFiles { workspace } => list(call, owner, Named(workspace)).await,
-        FilesRoute::WorkspaceFile { workspace, path } => get(call, owner, Named(workspace), path).await,
-        FilesRoute::PutWorkspaceFile { workspace, path } => {
-            put(call, owner, Named(workspace), path, body).await
-        }
-        FilesRoute::DeleteWorkspaceFile { workspace, path } => {
-            delete(call, owner, Named(workspace), path).await
-        }
-        FilesRoute::WorkspaceFileVersions { workspace } => versions(call, owner, Named(workspace)).await,
-    }
-}
-
 /// `GET /api/workspaces`: the names of those that contain files.
-async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
+pub async fn workspaces(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let files = R2Files::new(&call.env);
     let workspaces = match &files {
         Some(files) => files.folders(&owner.workspaces_root()).await.map_err(unreachable)?,
@@ -76,7 +47,7 @@ async fn workspaces(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 }
 
 /// `DELETE /api/workspaces/{name}`: with all its files.
-async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
+pub async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answer, Failure> {
     let own = owner.clone();
     let Workspace { files, root } = match Workspace::of(call, owner, WorkspaceName::Named(name)).await? {
         Ok(workspace) => workspace,
@@ -98,7 +69,7 @@ async fn delete_workspace(call: &Call, owner: Owner, name: &str) -> Result<Answe
 }
 
 /// `GET …/file-versions`: the earlier versions of all files, deleted ones included.
-async fn versions(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
+pub async fn versions(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
     let Workspace { files, root } = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
@@ -116,7 +87,7 @@ async fn versions(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<
 }
 
 /// `GET …/files`: all of them, in the order of their paths.
-async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
+pub async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answer, Failure> {
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
         Err(refusal) => return Ok(refusal),
@@ -133,7 +104,7 @@ async fn list(call: &Call, owner: Owner, name: WorkspaceName<'_>) -> Result<Answ
 
 /// `GET …/files/{path}`: the file as it is stored, or the earlier version that the query names. A browser saves it, and
 /// never shows it as a page of this origin.
-async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
+pub async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
     let path = named(path)?;
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,
@@ -156,7 +127,7 @@ async fn get(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> 
 }
 
 /// `PUT …/files/{path}`: writes the body. `If-Match` and `If-None-Match: *` can keep it from replacing a file.
-async fn put(
+pub async fn put(
     call: &Call,
     owner: Owner,
     name: WorkspaceName<'_>,
@@ -200,7 +171,12 @@ async fn write(
 }
 
 /// `DELETE …/files/{path}`.
-async fn delete(call: &Call, owner: Owner, name: WorkspaceName<'_>, path: &str) -> Result<Answer, Failure> {
+pub async fn delete(
+    call: &Call,
+    owner: Owner,
+    name: WorkspaceName<'_>,
+    path: &str,
+) -> Result<Answer, Failure> {
     let (path, own) = (named(path)?, owner.clone());
     let workspace = match Workspace::of(call, owner, name).await? {
         Ok(workspace) => workspace,

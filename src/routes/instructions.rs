@@ -8,40 +8,27 @@ use super::uploads;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::router::InstructionsRoute;
 
-/// Does what a route of custom instructions is for.
-pub async fn answer(
-    call: &Call,
-    owner: Owner,
-    route: InstructionsRoute<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    let store = D1Instructions::new(&call.env, &owner);
-    let (project, new) = match route {
-        InstructionsRoute::Instructions => (None, None),
-        InstructionsRoute::ProjectInstructions { project } => (Some(project), None),
-        InstructionsRoute::PutInstructions => (None, Some(NewInstructions::parse(body)?)),
-        InstructionsRoute::PutProjectInstructions { project } => {
-            (Some(project), Some(NewInstructions::parse(body)?))
-        }
-    };
-    let found: Option<Instructions> = match new {
-        None => store.get(project).await.map_err(unreachable)?,
-        Some(content) => {
-            let putting = async { store.put(project, &content, call.now).await.map_err(unreachable) };
-            match content.is_empty() {
-                // It deletes them, also where the day's quota is used up.
-                true => putting.await?,
-                false => uploads::within(call, &owner, content.len(), putting, Option::is_some).await?,
-            }
-        }
-    };
-    Ok(Reply::json(200, &found.ok_or_else(not_found)?).into())
+/// The user's, or those of a project.
+pub async fn get(call: &Call, owner: Owner, project: Option<&str>) -> Result<Answer, Failure> {
+    answer(D1Instructions::new(&call.env, &owner).get(project).await.map_err(unreachable)?)
 }
 
-fn not_found() -> ApiError {
-    ApiError::new(ErrorCode::ProjectNotFound, "there is no such project")
+/// Writes them. Empty ones delete them, also where the day's quota is used up.
+pub async fn put(call: &Call, owner: Owner, project: Option<&str>, body: &[u8]) -> Result<Answer, Failure> {
+    let new = NewInstructions::parse(body)?;
+    let store = D1Instructions::new(&call.env, &owner);
+    let putting = async { store.put(project, &new, call.now).await.map_err(unreachable) };
+    answer(match new.is_empty() {
+        true => putting.await?,
+        false => uploads::within(call, &owner, new.len(), putting, Option::is_some).await?,
+    })
+}
+
+/// None where the user has no such project.
+fn answer(found: Option<Instructions>) -> Result<Answer, Failure> {
+    let none = || ApiError::new(ErrorCode::ProjectNotFound, "there is no such project");
+    Ok(Reply::json(200, &found.ok_or_else(none)?).into())
 }
 
 fn unreachable(error: StoreError) -> Failure {

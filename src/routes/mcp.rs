@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use wire::protocol::{ApiError, ErrorCode};
 
 use super::credentials::Caller;
-use super::{carry_out, foreign, object};
+use super::{Admitted, carry_out, foreign, object};
 use crate::auth::scope::{Access, Scope};
 use crate::body::HeldBody;
 use crate::call::{Answer, Call};
@@ -116,7 +116,7 @@ fn is_offered(caller: &Caller, name: &str) -> bool {
     match name {
         CHAT => caller.has(Scope::Write),
         name => mcp::sample(name).is_some_and(|(method, path)| match router::find(method, &path) {
-            Found::Route(_, Row { access: Access::Needs(scope), .. }) => caller.has(*scope),
+            Found::Route(Row { access: Access::Needs(scope), .. }, _) => caller.has(*scope),
             _ => false,
         }),
     }
@@ -177,14 +177,14 @@ async fn ask(call: &Call, caller: Caller, planned: Planned) -> Result<Told, Fail
     let mut body = HeldBody::from(body);
     let inner = call.within(&path).map_err(Failure::internal("asking a route"))?;
     let path = path.split('?').next().unwrap_or_default();
-    let Found::Route(route, row) = router::find(method, path) else {
+    let Found::Route(row, parameters) = router::find(method, path) else {
         let missing = ApiError::new(ErrorCode::RouteNotFound, "this deployment does not have this");
         return told(Answer::Ours(Failure::from(missing).reply())).await;
     };
     if let Access::Needs(scope) = row.access {
         caller.needs(scope)?;
     }
-    told(match carry_out(&inner, caller, &mut body, (row, route, path)).await {
+    told(match carry_out(Admitted { call: &inner, caller, body: &mut body }, row, parameters, path).await {
         Ok(answer) => answer,
         Err(Failure::Refused(error)) => Answer::Ours(Failure::Refused(error).reply()),
         Err(failure) => return Err(failure),

@@ -17,53 +17,10 @@ use crate::audit::store::Where;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::router::ProjectsRoute;
-
-/// Does what a route of projects is for.
-pub async fn answer(
-    call: &Call,
-    owner: Owner,
-    route: ProjectsRoute<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    let owner = &owner;
-    match route {
-        ProjectsRoute::Templates => templates(call, owner).await,
-        ProjectsRoute::Projects => list(call, owner).await,
-        ProjectsRoute::Project { project } => get(call, owner, project).await,
-        ProjectsRoute::ChangeProject { project } => {
-            let to = Change::Project(ProjectChange::parse(body)?);
-            let item = changed(call, owner, whole(project), to).await?;
-            Ok(Reply::json(200, &entry(&item)).into())
-        }
-        ProjectsRoute::DeleteProject { project } => delete(call, owner, whole(project)).await,
-        ProjectsRoute::ChangeTask { project, task: id } => {
-            let to = Change::Task(TaskChange::parse(body)?);
-            let item = changed(call, owner, within(ItemKind::Task, project, id), to).await?;
-            Ok(Reply::json(200, &task(&item).ok_or_else(not_found)?).into())
-        }
-        ProjectsRoute::DeleteTask { project, task } => {
-            delete(call, owner, within(ItemKind::Task, project, task)).await
-        }
-        ProjectsRoute::ProjectDocument { project, document } => {
-            let place = within(ItemKind::Document, project, document);
-            let found = change::found(&projects_of(call, owner), place).await.map_err(refused)?;
-            Ok(Reply::json(200, &self::document(found)?).into())
-        }
-        ProjectsRoute::ChangeProjectDocument { project, document } => {
-            let to = Change::Document(DocumentChange::parse(body)?);
-            let item = changed(call, owner, within(ItemKind::Document, project, document), to).await?;
-            Ok(Reply::json(200, &self::document(item)?).into())
-        }
-        ProjectsRoute::DeleteProjectDocument { project, document } => {
-            delete(call, owner, within(ItemKind::Document, project, document)).await
-        }
-    }
-}
 
 /// `GET /api/templates`: the built-in ones, then the user's own.
-async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
-    let own = projects_of(call, owner).list(ItemKind::Template, None).await.map_err(unreachable)?;
+pub async fn templates(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let own = projects_of(call, &owner).list(ItemKind::Template, None).await.map_err(unreachable)?;
     let entry = |Item { id, title, body, .. }: Item| match body {
         Body::Template { description, tasks } => {
             let tasks = tasks.into_iter().map(|task| task.title).collect();
@@ -76,14 +33,14 @@ async fn templates(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
 }
 
 /// `GET /api/projects`.
-async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
-    let projects = projects_of(call, owner).list(ItemKind::Project, None).await.map_err(unreachable)?;
+pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let projects = projects_of(call, &owner).list(ItemKind::Project, None).await.map_err(unreachable)?;
     Ok(Reply::json(200, &ProjectList { projects: projects.iter().map(entry).collect() }).into())
 }
 
 /// `GET /api/projects/{id}`: with its tasks and the titles of its documents.
-async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
-    let projects = projects_of(call, owner);
+pub async fn get(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let projects = projects_of(call, &owner);
     let project = projects.get(ItemKind::Project, id).await.map_err(unreachable)?.ok_or_else(not_found)?;
     let tasks = projects.list(ItemKind::Task, Some(id)).await.map_err(unreachable)?;
     let documents = projects.list(ItemKind::Document, Some(id)).await.map_err(unreachable)?;
@@ -100,23 +57,70 @@ async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
     Ok(Reply::json(200, &detail).into())
 }
 
+/// `PATCH /api/projects/{id}`.
+pub async fn change_project(
+    call: &Call,
+    owner: Owner,
+    project: &str,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    let to = Change::Project(ProjectChange::parse(body)?);
+    Ok(Reply::json(200, &entry(&changed(call, &owner, whole(project), to).await?)).into())
+}
+
+/// `PATCH …/tasks/{task_id}`.
+pub async fn change_task(
+    call: &Call,
+    owner: Owner,
+    place: Place<'_>,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    let item = changed(call, &owner, place, Change::Task(TaskChange::parse(body)?)).await?;
+    Ok(Reply::json(200, &task(&item).ok_or_else(not_found)?).into())
+}
+
+/// `GET …/documents/{document_id}`.
+pub async fn document(call: &Call, owner: Owner, place: Place<'_>) -> Result<Answer, Failure> {
+    let found = change::found(&projects_of(call, &owner), place).await.map_err(refused)?;
+    Ok(Reply::json(200, &detail(found)?).into())
+}
+
+/// `PATCH …/documents/{document_id}`.
+pub async fn change_document(
+    call: &Call,
+    owner: Owner,
+    place: Place<'_>,
+    body: &[u8],
+) -> Result<Answer, Failure> {
+    let to = Change::Document(DocumentChange::parse(body)?);
+    Ok(Reply::json(200, &detail(changed(call, &owner, place, to).await?)?).into())
+}
+
 async fn changed(call: &Call, owner: &Owner, place: Place<'_>, to: Change) -> Result<Item, Failure> {
     change::change(&projects_of(call, owner), place, &to, call.now).await.map_err(refused)
 }
 
-async fn delete(call: &Call, owner: &Owner, place: Place<'_>) -> Result<Answer, Failure> {
+/// Deletes a project with its parts, or a part of one.
+pub async fn delete(call: &Call, owner: Owner, place: Place<'_>) -> Result<Answer, Failure> {
     let values = vec![text(place.kind.as_str()), text(place.id)];
-    let log = audit::deletion(call, owner, Where { condition: THERE, values })?;
-    change::delete(&projects_of(call, owner).logging(log), place).await.map_err(refused)?;
+    let log = audit::deletion(call, &owner, Where { condition: THERE, values })?;
+    change::delete(&projects_of(call, &owner).logging(log), place).await.map_err(refused)?;
     Ok(Reply::empty().into())
 }
 
-const fn whole(id: &str) -> Place<'_> {
+/// The place of a project.
+pub const fn whole(id: &str) -> Place<'_> {
     Place { kind: ItemKind::Project, project_id: None, id }
 }
 
-const fn within<'a>(kind: ItemKind, project: &'a str, id: &'a str) -> Place<'a> {
-    Place { kind, project_id: Some(project), id }
+/// The place of a task of a project.
+pub const fn task_of<'a>(project: &'a str, id: &'a str) -> Place<'a> {
+    Place { kind: ItemKind::Task, project_id: Some(project), id }
+}
+
+/// The place of a document of a project.
+pub const fn document_of<'a>(project: &'a str, id: &'a str) -> Place<'a> {
+    Place { kind: ItemKind::Document, project_id: Some(project), id }
 }
 
 fn task(item: &Item) -> Option<ProjectTask> {
@@ -131,7 +135,7 @@ fn task(item: &Item) -> Option<ProjectTask> {
     })
 }
 
-fn document(Item { id, title, body, updated_at, .. }: Item) -> Result<DocumentDetail, ApiError> {
+fn detail(Item { id, title, body, updated_at, .. }: Item) -> Result<DocumentDetail, ApiError> {
     let Body::Document { content } = body else { return Err(not_found()) };
     Ok(DocumentDetail { entry: DocumentEntry { id, title, updated_at }, content })
 }

@@ -14,7 +14,6 @@ use wire::protocol::{
 use wire::store::StoreError;
 use worker::{Date, Env, Fetcher};
 
-use super::credentials::Caller;
 use super::uploads::Upload;
 use super::{object, threads};
 use crate::audit::Deed;
@@ -25,7 +24,6 @@ use crate::page;
 use crate::problem::Failure;
 use crate::query;
 use crate::reply::Reply;
-use crate::router::SharesRoute;
 
 const DAY_MS: u64 = 86_400_000;
 /// The rows that one visit of the cron trigger deletes: their snapshots have 2 MB each at most.
@@ -34,41 +32,27 @@ const EXPIRE_AT_ONCE: u32 = 50;
 const FILE: &str = "https://assets/shared";
 const GONE: &str = "There is no such page, or it is no longer shared.\n";
 
-/// Does what a route of share links is for.
-pub async fn answer(
-    call: &Call,
-    caller: Caller,
-    route: SharesRoute<'_>,
-    body: &[u8],
-) -> Result<Answer, Failure> {
-    match route {
-        SharesRoute::Share { id } => create(call, caller.owner()?, id, body).await,
-        SharesRoute::Shares => {
-            let thread = query::thread(call.query())?.map(|id| id.to_string());
-            let shares = D1Shares::new(&call.env, &caller.owner()?).list(thread.as_deref(), call.now).await;
-            Ok(Reply::json(
-                200,
-                &ShareList { shares: shares.map_err(Failure::internal("listing share links"))? },
-            )
-            .into())
-        }
-        SharesRoute::RevokeShare { share } => {
-            let owner = caller.owner()?;
-            let log = logged(call, &owner, AuditAction::ShareRevoked, share, None)?;
-            let revoked = D1Shares::new(&call.env, &owner).revoke(share, log).await;
-            match revoked.map_err(Failure::internal("revoking a share link"))? {
-                true => Ok(Reply::empty().into()),
-                false => Err(not_found().into()),
-            }
-        }
-        SharesRoute::Shared { token } => {
-            check_offered(call)?;
-            let found = alive(call, token, true).await?.ok_or_else(not_found)?;
-            let reply = Reply::bytes(200, "application/json", found.content.into_bytes());
-            Ok(unlisted(reply).into())
-        }
-        SharesRoute::SharedPage { token } => public_page(call, token).await,
-    }
+/// `GET /api/shares?thread_id=`
+pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let thread = query::thread(call.query())?.map(|id| id.to_string());
+    let shares = D1Shares::new(&call.env, &owner).list(thread.as_deref(), call.now).await;
+    let shares = shares.map_err(Failure::internal("listing share links"))?;
+    Ok(Reply::json(200, &ShareList { shares }).into())
+}
+
+/// `DELETE /api/shares/{id}`
+pub async fn revoke(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let log = logged(call, &owner, AuditAction::ShareRevoked, id, None)?;
+    let revoked = D1Shares::new(&call.env, &owner).revoke(id, log).await;
+    Answer::deleted(revoked.map_err(Failure::internal("revoking a share link"))?, not_found)
+}
+
+/// `GET /api/shared/{token}`: the snapshot.
+pub async fn snapshot(call: &Call, token: &str) -> Result<Answer, Failure> {
+    check_offered(call)?;
+    let found = alive(call, token, true).await?.ok_or_else(not_found)?;
+    let reply = Reply::bytes(200, "application/json", found.content.into_bytes());
+    Ok(unlisted(reply).into())
 }
 
 /// The form of a thread's id in D1. Other forms name the same thread.
@@ -91,7 +75,8 @@ fn check_offered(call: &Call) -> Result<(), ApiError> {
     }
 }
 
-async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+/// `POST /api/threads/{id}/shares`
+pub async fn create(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     check_offered(call)?;
     let NewShare { message_id, tools, reasoning, files, expires_in_days } = NewShare::parse(body)?;
     let thread_id = canonical(id);
@@ -169,7 +154,7 @@ async fn alive(call: &Call, token: &str, with_content: bool) -> Result<Option<Fo
 
 /// The page that shows a snapshot. A token that nobody has, one that was revoked and one whose time is over get the same
 /// answer, and so does each token where the operator has switched share links off.
-async fn public_page(call: &Call, token: &str) -> Result<Answer, Failure> {
+pub async fn public_page(call: &Call, token: &str) -> Result<Answer, Failure> {
     let is_off = match check_offered(call) {
         Ok(()) => false,
         Err(error) if error.code == ErrorCode::SharesOff => true,

@@ -12,7 +12,7 @@ use worker::Date;
 
 use super::{object, pauses, uploads};
 use crate::call::{Answer, Call};
-use crate::cursor::ListCursor;
+use crate::cursor::{After, ListCursor};
 use crate::problem::Failure;
 use crate::query::{self, Page};
 use crate::reply::Reply;
@@ -42,15 +42,13 @@ pub async fn restore_agent(call: &Call, owner: Owner, id: &str, body: &[u8]) -> 
 
 /// `GET /api/threads`: the pinned ones first, then newest first; all of them or those that have a text.
 pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
-    let Page { limit, cursor } = query::page(call.query())?;
-    let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
     let wanted = query::wanted(call.query())?;
-    // One row more than asked for tells whether there is another page.
-    let after = at.zip(id.as_deref());
-    let query = ThreadQuery { wanted: wanted.as_deref(), after, limit: limit + 1 };
-    let threads = index::threads(&call.env, &owner, query).await;
-    let mut threads = threads.map_err(Failure::internal("listing threads"))?;
-    let next_cursor = ListCursor::cut(&mut threads, limit, |thread| (index::place(thread), &thread.id));
+    let read = async |limit, after: After<'_>| {
+        let query = ThreadQuery { wanted: wanted.as_deref(), after, limit };
+        index::threads(&call.env, &owner, query).await.map_err(Failure::internal("listing threads"))
+    };
+    let (threads, next_cursor) =
+        ListCursor::page(call.query(), read, |thread| (index::place(thread), &thread.id)).await?;
     Ok(Reply::json(200, &ThreadList { next_cursor, threads }).into())
 }
 
@@ -92,8 +90,13 @@ pub async fn messages(call: &Call, owner: Owner, id: &str) -> Result<Answer, Fai
     ask(call, owner, id, ThreadCommand::Messages { limit, cursor, all }).await
 }
 
-/// `GET /api/threads/{id}/agents/{name}/messages`
-pub async fn agent_rounds(call: &Call, owner: Owner, id: &str, name: &str) -> Result<Answer, Failure> {
-    let cursor = query::cursor(call.query());
-    ask(call, owner, id, ThreadCommand::AgentRounds { name: name.to_owned(), cursor }).await
+/// `DELETE /api/threads/{id}`
+pub async fn delete(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    ask(call, owner, id, ThreadCommand::Delete { address: call.address_mark() }).await
+}
+
+/// `GET /api/threads/{id}/stream`: the events after the last one that the client has.
+pub async fn stream(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let after = query::after(call.query(), call.header("last-event-id").as_deref())?;
+    ask(call, owner, id, ThreadCommand::Stream { after }).await
 }

@@ -11,61 +11,56 @@ use wire::protocol::{
 };
 use wire::store::StoreError;
 
-use super::{audit, chat, object, sessions, threads, uploads};
+use super::{audit, chat, object, sessions, uploads};
 use crate::audit::store::Where;
 use crate::call::{Answer, Call};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::reply::Reply;
-use crate::router::WorkflowsRoute;
 
-/// Does what a route of workflows is for.
-pub async fn answer(
+/// `GET /api/workflows`
+pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let workflows = workflows::list(&of(call, &owner)).await.map_err(unreachable)?;
+    Ok(Reply::json(200, &WorkflowList::of(workflows)).into())
+}
+
+/// `GET /api/workflows/{id}`
+pub async fn get(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let found = workflows::get(&of(call, &owner), id).await.map_err(unreachable)?;
+    Ok(Reply::json(200, &found.ok_or_else(not_found)?).into())
+}
+
+/// `DELETE /api/workflows/{id}`
+pub async fn delete(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    let there = Where { condition: THERE, values: vec![text(id)] };
+    let workflows = of(call, &owner).logging(audit::deletion(call, &owner, there)?);
+    Answer::deleted(workflows.delete(id).await.map_err(unreachable)?, not_found)
+}
+
+/// `POST /api/workflows/{id}/sessions/{session_id}/continue`
+pub async fn continue_session(
     call: &Call,
     owner: Owner,
-    route: WorkflowsRoute<'_>,
+    workflow: &str,
+    session: &str,
     body: &[u8],
 ) -> Result<Answer, Failure> {
-    match route {
-        WorkflowsRoute::Workflows => {
-            let workflows = workflows::list(&of(call, &owner)).await.map_err(unreachable)?;
-            Ok(Reply::json(200, &WorkflowList::of(workflows)).into())
-        }
-        WorkflowsRoute::Workflow { workflow } => {
-            let found = workflows::get(&of(call, &owner), workflow).await.map_err(unreachable)?;
-            Ok(Reply::json(200, &found.ok_or_else(not_found)?).into())
-        }
-        WorkflowsRoute::PutWorkflow { workflow } => put(call, &owner, workflow, body).await,
-        WorkflowsRoute::DeleteWorkflow { workflow } => {
-            let there = Where { condition: THERE, values: vec![text(workflow)] };
-            let workflows = of(call, &owner).logging(audit::deletion(call, &owner, there)?);
-            match workflows.delete(workflow).await.map_err(unreachable)? {
-                true => Ok(Reply::empty().into()),
-                false => Err(not_found().into()),
-            }
-        }
-        WorkflowsRoute::StartSession { workflow } => start(call, owner, workflow, body).await,
-        WorkflowsRoute::ContinueSession { workflow, session } => {
-            let ended = Box::new(ContinueSession::parse(body)?);
-            let unknown = |_| ApiError::new(ErrorCode::SessionNotFound, "there is no session with this id");
-            let session_id = Uuid::try_parse(session).map_err(unknown)?;
-            let thread_id = owner.session_thread(session_id);
-            let workflow_id = workflow.to_owned();
-            let command = ThreadCommand::ContinueSession { session_id, workflow_id, ended };
-            let envelope = ThreadEnvelope { owner, thread_id, command };
-            object::ask(&call.env, &envelope).await.map(Answer::Object)
-        }
-        WorkflowsRoute::EndSession { id } => threads::ask(call, owner, id, ThreadCommand::EndSession).await,
-    }
+    let ended = Box::new(ContinueSession::parse(body)?);
+    let unknown = |_| ApiError::new(ErrorCode::SessionNotFound, "there is no session with this id");
+    let session_id = Uuid::try_parse(session).map_err(unknown)?;
+    let thread_id = owner.session_thread(session_id);
+    let workflow_id = workflow.to_owned();
+    let command = ThreadCommand::ContinueSession { session_id, workflow_id, ended };
+    object::ask(&call.env, &ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
 /// `PUT /api/workflows/{id}`
-async fn put(call: &Call, owner: &Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+pub async fn put(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     check_workflow_id(id).map_err(|why| ApiError::field("workflow", why))?;
     let WrittenDefinition { definition, ignored } = WrittenDefinition::parse(body)?;
-    let own = of(call, owner);
+    let own = of(call, &owner);
     let putting = async { workflows::put(&own, id, definition, call.now).await.map_err(unreachable) };
-    let put = uploads::within(call, owner, body.len(), putting, Option::is_some).await?;
+    let put = uploads::within(call, &owner, body.len(), putting, Option::is_some).await?;
     let full = || {
         let detail = format!("there are {MAX_WORKFLOWS} workflows: delete some first");
         ApiError::new(ErrorCode::TooManyWorkflows, detail)
@@ -75,7 +70,7 @@ async fn put(call: &Call, owner: &Owner, id: &str, body: &[u8]) -> Result<Answer
 }
 
 /// `POST /api/workflows/{id}/sessions`
-async fn start(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
+pub async fn start_session(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     let NewSession { goal } = NewSession::parse(body)?;
     let found = workflows::get(&of(call, &owner), id).await.map_err(unreachable)?;
     let workflow = Box::new(found.ok_or_else(not_found)?);

@@ -12,7 +12,7 @@
 //! the mark of a queued turn, so a restart does not run it without a place. Uploads, which are all that a client
 //! stores without a turn (`quota/uploads.rs`, `src/routes/uploads.rs`), reserve bytes and embeddings there too. The
 //! conversation that a client brings to a new thread is counted with the turn that imports it (`quota/imports.rs`).
-//! `src/router/storage_bounds.rs` has the bound of each route that writes.
+//! Each route of `src/resources` declares the bound of what it writes.
 
 mod object;
 

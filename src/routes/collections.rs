@@ -22,7 +22,7 @@ use wire::store::StoreError;
 use crate::audit::store::Where;
 use crate::body::{self, DocumentType, HeldBody, MAX_BODY_BYTES};
 use crate::call::{Answer, Call};
-use crate::cursor::ListCursor;
+use crate::cursor::{After, ListCursor};
 use crate::ids::uuid_v7;
 use crate::problem::Failure;
 use crate::query::{self, Page};
@@ -35,19 +35,17 @@ use worker::Date;
 const MAX_RESULTS: u32 = 20;
 
 /// `GET /api/collections`: newest first.
-pub async fn list(call: &Call, owner: &Owner) -> Result<Answer, Failure> {
-    let Page { limit, cursor } = query::page(call.query())?;
-    let (at, id) = ListCursor::place(cursor.as_deref())?.unzip();
-    // One row more than asked for tells whether there is another page.
-    let page = of(call, owner).page(limit + 1, at.zip(id.as_deref())).await;
-    let mut collections = page.map_err(unreachable)?;
-    let next_cursor = ListCursor::cut(&mut collections, limit, |one| (one.created_at, &one.id));
+pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
+    let collections = of(call, &owner);
+    let read = async |limit, after: After<'_>| collections.page(limit, after).await.map_err(unreachable);
+    let (collections, next_cursor) =
+        ListCursor::page(call.query(), read, |one| (one.created_at, &one.id)).await?;
     let list = CollectionList { collections, next_cursor, reads_pdfs: reads_pdfs(&call.env) };
     Ok(Reply::json(200, &list).into())
 }
 
 /// `POST /api/collections`.
-pub async fn create(call: &Call, owner: &Owner, body: &[u8]) -> Result<Answer, Failure> {
+pub async fn create(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
     let NewCollection { name, description } = NewCollection::parse(body)?;
     let new = Collection {
         id: new_id(call.now)?,
@@ -58,62 +56,59 @@ pub async fn create(call: &Call, owner: &Owner, body: &[u8]) -> Result<Answer, F
         created_at: call.now,
         updated_at: call.now,
     };
-    let collections = of(call, owner);
+    let collections = of(call, &owner);
     let creating = async { collections.create(&new).await.map_err(unreachable) };
-    match uploads::within(call, owner, body.len(), creating, |created| *created).await? {
+    match uploads::within(call, &owner, body.len(), creating, |created| *created).await? {
         true => Ok(Reply::json(201, &new).into()),
         false => Err(full(format!("a user has at most {MAX_COLLECTIONS} collections"))),
     }
 }
 
 /// `GET /api/collections/{id}`.
-pub async fn get(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
-    Ok(Reply::json(200, &existing(call, owner, id).await?).into())
+pub async fn get(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    Ok(Reply::json(200, &existing(call, &owner, id).await?).into())
 }
 
 /// `DELETE /api/collections/{id}`, with all that is in it.
-pub async fn delete(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+pub async fn delete(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
     let there = Where { condition: COLLECTION_THERE, values: vec![text(id)] };
-    let log = audit::deletion(call, owner, there)?;
-    match of(call, owner).delete(id, log).await.map_err(unreachable)? {
-        true => Ok(Reply::empty().into()),
-        false => Err(no_collection()),
-    }
+    let log = audit::deletion(call, &owner, there)?;
+    Answer::deleted(of(call, &owner).delete(id, log).await.map_err(unreachable)?, no_collection)
 }
 
 /// `GET …/documents`: newest first.
-pub async fn documents(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
-    let Page { limit, cursor } = query::page(call.query())?;
-    let (at, after) = ListCursor::place(cursor.as_deref())?.unzip();
-    existing(call, owner, id).await?;
-    let page = of(call, owner).documents(id, limit + 1, at.zip(after.as_deref())).await;
-    let mut documents = page.map_err(unreachable)?;
-    let next_cursor = ListCursor::cut(&mut documents, limit, |one| (one.created_at, &one.id));
+pub async fn documents(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
+    existing(call, &owner, id).await?;
+    let collections = of(call, &owner);
+    let read =
+        async |limit, after: After<'_>| collections.documents(id, limit, after).await.map_err(unreachable);
+    let (documents, next_cursor) =
+        ListCursor::page(call.query(), read, |one| (one.created_at, &one.id)).await?;
     Ok(Reply::json(200, &DocumentList { documents, next_cursor }).into())
 }
 
 /// `POST …/documents?name=`: the body is the document.
-pub async fn add(call: &Call, owner: &Owner, id: &str, body: HeldBody) -> Result<Answer, Failure> {
+pub async fn add(call: &Call, owner: Owner, id: &str, body: HeldBody) -> Result<Answer, Failure> {
     let (body, _permit) = body.into_parts();
     let content_type = call.header("content-type");
     let media_type = DocumentType::of(content_type.as_deref())?;
     let charset = body::charset(content_type.as_deref(), media_type)?;
     let name = query::name(call.query())?;
-    let collection = existing(call, owner, id).await?;
+    let collection = existing(call, &owner, id).await?;
     if collection.documents >= MAX_DOCUMENTS {
         return Err(refused(NotAdded::TooMany));
     }
     let bytes = body.len() as u64;
     // The statement that writes the document has the last word. This check spares the cost of reading and embedding a
     // document that has no room.
-    if of(call, owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
+    if of(call, &owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
         return Err(refused(NotAdded::Full));
     }
-    let upload = Upload::of(call, owner)?;
+    let upload = Upload::of(call, &owner)?;
     upload.reserve(call, Stored::from_bytes(bytes)).await?;
     let mut used = Stored::default();
     let new = RawDocument { collection_id: &collection.id, name, media_type, charset, body };
-    let added = add_sent(call, owner, new, (&upload, &mut used)).await;
+    let added = add_sent(call, &owner, new, (&upload, &mut used)).await;
     upload.settle(call, used);
     added
 }
@@ -203,26 +198,25 @@ async fn pieces(text: &str, media_type: DocumentType, pace: &Pace<'_>) -> Result
 }
 
 /// `DELETE …/documents/{document_id}`.
-pub async fn remove(call: &Call, owner: &Owner, id: &str, document: &str) -> Result<Answer, Failure> {
-    existing(call, owner, id).await?;
+pub async fn remove(call: &Call, owner: Owner, id: &str, document: &str) -> Result<Answer, Failure> {
+    existing(call, &owner, id).await?;
     let there = Where { condition: DOCUMENT_THERE, values: vec![text(id), text(document)] };
-    let log = audit::deletion(call, owner, there)?;
-    match of(call, owner).remove(id, document, log).await.map_err(unreachable)? {
-        true => Ok(Reply::empty().into()),
-        false => Err(ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id").into()),
-    }
+    let log = audit::deletion(call, &owner, there)?;
+    Answer::deleted(of(call, &owner).remove(id, document, log).await.map_err(unreachable)?, || {
+        ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id")
+    })
 }
 
 /// `GET …/search?q=`: the best passages, best first.
-pub async fn search(call: &Call, owner: &Owner, id: &str) -> Result<Answer, Failure> {
+pub async fn search(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
     let wanted =
         query::wanted(call.query())?.ok_or_else(|| ApiError::field("q", "expected words to search for"))?;
     let Page { limit, .. } = query::page(call.query())?;
-    let collection = existing(call, owner, id).await?;
-    let collections = of(call, owner);
+    let collection = existing(call, &owner, id).await?;
+    let collections = of(call, &owner);
     if collections.embeds() {
         let question = Stored { bytes: 0, embeddings: 1 };
-        let upload = Upload::of(call, owner)?;
+        let upload = Upload::of(call, &owner)?;
         upload.reserve(call, question).await?;
         upload.settle(call, question);
     }
@@ -244,7 +238,7 @@ fn unread(why: Unread) -> Failure {
 }
 
 async fn existing(call: &Call, owner: &Owner, id: &str) -> Result<Collection, Failure> {
-    of(call, owner).get(id).await.map_err(unreachable)?.ok_or_else(no_collection)
+    of(call, owner).get(id).await.map_err(unreachable)?.ok_or_else(|| no_collection().into())
 }
 
 fn of(call: &Call, owner: &Owner) -> D1Collections {
@@ -255,14 +249,14 @@ fn new_id(now: u64) -> Result<String, Failure> {
     Ok(uuid_v7(now).map_err(Failure::internal("drawing an id"))?.to_string())
 }
 
-fn no_collection() -> Failure {
-    ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id").into()
+fn no_collection() -> ApiError {
+    ApiError::new(ErrorCode::CollectionNotFound, "there is no collection with this id")
 }
 
 /// The refusal of a document.
 fn refused(why: NotAdded) -> Failure {
     match why {
-        NotAdded::NoCollection => no_collection(),
+        NotAdded::NoCollection => no_collection().into(),
         NotAdded::TooMany => full(format!("a collection has at most {MAX_DOCUMENTS} documents")),
         NotAdded::Full => full(format!("the documents of a user have at most {MAX_BYTES} bytes in all")),
     }
