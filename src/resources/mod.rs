@@ -7,6 +7,7 @@ pub mod account;
 pub mod agents;
 pub mod approvals;
 pub mod audit;
+pub mod bookmarks;
 pub mod chat;
 pub mod collections;
 pub mod dialects;
@@ -52,7 +53,7 @@ mod words {
 }
 
 /// The routes of all resources, in the order in which they are matched.
-pub const ROUTES: [&[Row]; 21] = [
+pub const ROUTES: [&[Row]; 22] = [
     service::ROUTES,
     sessions::ROUTES,
     chat::ROUTES,
@@ -73,6 +74,7 @@ pub const ROUTES: [&[Row]; 21] = [
     memories::ROUTES,
     collections::ROUTES,
     shares::ROUTES,
+    bookmarks::ROUTES,
     workflows::ROUTES,
 ];
 
@@ -88,6 +90,7 @@ pub const TABLES: &[Table] = &[
     workflows::TABLE,
     threads::PLANS,
     shares::TABLE,
+    bookmarks::TABLE,
     usage::LLM_USAGE,
     usage::TOOL_USAGE,
     usage::ERROR_LOG,

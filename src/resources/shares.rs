@@ -22,7 +22,7 @@ routes! {
     /// Lists the user's share links, newest first: those of a thread, or all.
     Get "/api/shares" => Shares, Needs(Read), Nothing, Reads,
         |r| shares::list(r.call, r.caller.owner()?),
-        |row| row.query(thread()).gives::<ShareList>(200);
+        |row| row.query(thread("The thread whose links to list.")).gives::<ShareList>(200);
     /// Revokes a share link. Its snapshot is deleted at once.
     Delete "/api/shares/{}" => RevokeShare(share), Needs(Write), Nothing, Removes,
         |r| shares::revoke(r.call, r.caller.owner()?, share),
@@ -65,10 +65,11 @@ pub const TABLE: Table = users(
     20,
 );
 
+/// The thread to which a list is limited.
 #[cfg(test)]
-fn thread() -> Parameter {
+pub fn thread(what: &str) -> Parameter {
     // An empty value is the same as none.
     let schema =
         json!({ "type": "string", "pattern": "^([0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12})?$" });
-    Parameter::new("thread_id", "The thread whose links to list.", schema).such_as(json!(ID))
+    Parameter::new("thread_id", what, schema).such_as(json!(ID))
 }

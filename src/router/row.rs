@@ -38,7 +38,7 @@ pub enum Bound {
     /// It deletes data of a user for good. Where something was there, it leaves an entry `data_deleted` in the audit log.
     Deletes,
     /// The same, with an entry of another kind: for threads, keys, sessions and share links. What changes only what comes
-    /// leaves none.
+    /// leaves none, and neither does a mark on what stays.
     Removes,
     /// Each of its tools is a request to another route.
     OtherRoutes,

@@ -88,7 +88,7 @@ fn each_quota_has_its_refusal() {
 }
 
 // Issue 23: these leave no entry `data_deleted`. Threads, keys, sessions and share links have entries of their own; the others
-// delete what would come, and no data.
+// delete what would come, or a mark, and no data.
 #[test]
 fn each_other_deletion_leaves_an_entry_in_the_audit_log() {
     let others = table().filter(|row| row.bound == Bound::Removes).map(|row| row.name);
@@ -101,6 +101,7 @@ fn each_other_deletion_leaves_an_entry_in_the_audit_log() {
         "EndAgent",
         "RevokeKey",
         "RevokeShare",
+        "DeleteBookmark",
     ];
     assert_eq!(others.collect::<Vec<_>>(), expected);
 }

@@ -5,6 +5,7 @@ pub mod account;
 pub mod ai_sdk;
 pub mod answers;
 pub mod audit;
+pub mod bookmarks;
 pub mod chat;
 pub mod collections;
 mod credentials;

@@ -56,7 +56,7 @@ pub async fn snapshot(call: &Call, token: &str) -> Result<Answer, Failure> {
 }
 
 /// The form of a thread's id in D1. Other forms name the same thread.
-fn canonical(id: &str) -> String {
+pub fn canonical(id: &str) -> String {
     Uuid::try_parse(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 

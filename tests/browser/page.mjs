@@ -9,6 +9,7 @@ import { access } from "./suites/access.mjs";
 import { account } from "./suites/account.mjs";
 import { agents, critics } from "./suites/agents.mjs";
 import { approvals } from "./suites/approvals.mjs";
+import { bookmarks } from "./suites/bookmarks.mjs";
 import { budget } from "./suites/budget.mjs";
 import { editing } from "./suites/editing.mjs";
 import { early, errors } from "./suites/errors.mjs";
@@ -48,7 +49,7 @@ import { workflows } from "./suites/workflows.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares,
+  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares, bookmarks,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
 };
 

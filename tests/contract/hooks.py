@@ -48,7 +48,7 @@ BEYOND_SCHEMAS = [
     ("MintKey", r"expires_at", "it must be in the future"),
     ("AddDocument", r"", "HTML must have visible text, and JSON be JSON"),
     ("Mcp", r"", "an id is a number of 64 bits, and headers may ask for another revision"),
-    ("Export|Threads|Messages|Records|AgentRounds|Memories|Collections|Documents|Audit", r"cursor", "only the service makes cursors"),
+    ("Export|Threads|Messages|Records|AgentRounds|Bookmarks|Memories|Collections|Documents|Audit", r"cursor", "only the service makes cursors"),
 ]
 
 
@@ -143,6 +143,17 @@ def with_sign_in():
     key = KEY["authorization"].removeprefix("Bearer ")
     requests.post(f"{URL}/api/session", json={"key": key}, timeout=30).raise_for_status()
     return {"sign_in": requests.get(f"{URL}/api/me/sessions", headers=KEY, timeout=30).json()["sessions"][0]["id"]}
+
+
+def with_bookmark():
+    events = say({}, {"text": ["Hello."]})
+    known = {"id": events[0]["thread_id"], "message": events[0]["assistant_message_id"], "thread_id": events[0]["thread_id"]}
+    path = f"{URL}/api/threads/{known['id']}/bookmarks/{known['message']}"
+    requests.put(path, headers=KEY, timeout=30).raise_for_status()
+    # A user has at most 1,000.
+    for one in requests.get(f"{URL}/api/bookmarks?limit=200", headers=KEY, timeout=30).json()["bookmarks"][100:]:
+        requests.delete(f"{URL}/api/bookmarks/{one['message_id']}", headers=KEY, timeout=30).raise_for_status()
+    return known
 
 
 def with_share():
@@ -276,6 +287,9 @@ MAKE = {
     "DeleteThread": thread,
     "ToolResults": lambda: waiting("ui_open"),
     "Approval": lambda: waiting("ui_erase"),
+    "Bookmarks": with_bookmark,
+    "PutBookmark": with_bookmark,
+    "DeleteBookmark": with_bookmark,
     "Hooks": with_hook,
     "DeleteHook": with_hook,
     "Queue": queued,

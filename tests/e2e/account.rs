@@ -9,6 +9,7 @@ use espalier_test_support::case::first;
 use espalier_test_support::stored::change_at;
 use espalier_test_support::{Case, Client, Step, Value, call, calls, json, text};
 
+use crate::bookmarks::bookmark;
 use crate::upgrades::{OLDER, planted_at};
 
 const MAIN: &str = "ESPALIER_STATE_DIR";
@@ -117,6 +118,7 @@ async fn plant(case: Case, mark: &str) -> Planted {
     client.post(&format!("{sessions}/{session}/continue"), &ended).await.expect(200).await;
     let hook = json!({ "builtin": "loop_guard", "options": { "times": 3 } });
     client.put(&format!("/api/threads/{thread}/hooks/guard"), &hook).await.expect(200).await;
+    bookmark(client, &thread, &message).await;
     client.post(&format!("/api/threads/{thread}/shares"), &json!({})).await.expect(201).await;
     Planted { mark: mark.to_owned(), case, thread }
 }

@@ -12,6 +12,7 @@ use espalier_test_support::{
     Case, Client, EventStream, Step, Value, call, calls, env, json, new_id, text, tree,
 };
 
+use crate::bookmarks::bookmark;
 use probes::{Ids, ask, probes};
 
 /// Users other than `lab/ada`, and an administrator, who is no user. The letters of some names together are the letters
@@ -62,7 +63,9 @@ impl Owner {
         case.script("second", [call("ui_ask", json!({})), text("Two.")]).await;
         let thread = new_id();
         let body = json!({ "thread_id": thread, "content": case.said("First", ""), "memory_enabled": true });
-        case.chat_with(&body).await;
+        let first_turn = case.chat_with(&body).await;
+        let message = first(&first_turn, "session").text("assistant_message_id").to_owned();
+        bookmark(&case.client, &thread, &message).await;
         let memory = id_of(&case.client.read("/api/memories").await["memories"][0]);
         let hook = json!({ "builtin": "spawn_limit", "options": { "most": 9 } });
         case.client.put(&format!("/api/threads/{thread}/hooks/guard"), &hook).await.expect(200).await;
@@ -98,13 +101,24 @@ impl Owner {
         let sign_in = signed_in().await;
         let shared = case.client.post(&format!("/api/threads/{thread}/shares"), &json!({})).await;
         let share = id_of(&shared.expect(201).await.json().await);
-        let ids =
-            Ids { thread, turn, project, memory, collection, document, workflow, session, sign_in, share };
+        let ids = Ids {
+            thread,
+            turn,
+            message,
+            project,
+            memory,
+            collection,
+            document,
+            workflow,
+            session,
+            sign_in,
+            share,
+        };
         Owner { case, ids, open }
     }
 
     /// The lists that must stay as they are.
-    async fn lists(&self) -> [Value; 4] {
+    async fn lists(&self) -> [Value; 5] {
         let documents = format!("/api/collections/{}/documents", self.ids.collection);
         let hooks = format!("/api/threads/{}/hooks", self.ids.thread);
         let client = &self.case.client;
@@ -113,6 +127,7 @@ impl Owner {
             client.read(&documents).await,
             client.read(&hooks).await,
             client.read("/api/workflows").await,
+            client.read("/api/bookmarks").await,
         ]
     }
 }

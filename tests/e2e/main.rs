@@ -15,6 +15,7 @@ mod audit;
 mod auth;
 mod bad_configuration;
 mod bad_input;
+mod bookmarks;
 mod chat_back_compat;
 mod chat_budget;
 mod chat_direct;

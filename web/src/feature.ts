@@ -69,6 +69,8 @@ export interface Feature {
   Chips?: ComponentType<{ chat: string }>;
   /** Encloses the entries of an answer, to give their cards a context. */
   Around?: ComponentType<{ view: TurnView; children: ReactNode }>;
+  /** Stands among the buttons below an answer that has ended. */
+  Action?: ComponentType<{ view: TurnView }>;
   /** Stands below an answer. */
   Below?: ComponentType<{ view: TurnView }>;
   /** Draws the card of a call; null leaves it to the core. A hook: each card calls it at each drawing. */

@@ -795,6 +795,32 @@ content_preview: string,
 bytes: number, };
 
 /**
+ * A bookmarked message.
+ */
+export type Bookmark = { 
+/**
+ * The message's id, which names the bookmark.
+ */
+message_id: string, thread_id: string, turn_id: string, role: Role, 
+/**
+ * The beginning of the message, of at most 200 characters.
+ */
+excerpt: string, 
+/**
+ * When the user made it.
+ */
+created_at: number, };
+
+/**
+ * The answer to `GET /api/bookmarks`.
+ */
+export type BookmarkList = { bookmarks: Array<Bookmark>, 
+/**
+ * Null on the last page.
+ */
+next_cursor: string | null, };
+
+/**
  * The body of `POST /api/threads/{id}/shares`. The snapshot has no more than is chosen.
  */
 export type NewShare = { 

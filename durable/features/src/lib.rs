@@ -1,6 +1,8 @@
 //! Espalier's features. Each has a folder that one can find, read and delete. This file composes them.
 //! A feature declares its tools, has its own rules, and defines ports for the network and the storage.
 
+#[cfg(target_arch = "wasm32")]
+pub mod bookmarks;
 mod calculate;
 mod current_time;
 pub mod files;

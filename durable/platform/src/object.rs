@@ -121,6 +121,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         ThreadCommand::Export { cursor } => thread.export(&owner, cursor.as_deref()),
         ThreadCommand::Rename { title } => thread.rename(&owner, &title).await,
         ThreadCommand::Choose { turn_id } => thread.choose(&owner, turn_id).await,
+        ThreadCommand::Excerpt { message_id } => thread.excerpt(&owner, &message_id),
         ThreadCommand::Snapshot { until, shown } => thread.snapshot(&owner, until.as_deref(), shown),
         ThreadCommand::Record { turn_id, whole } => thread.record(&owner, turn_id, whole).await,
         ThreadCommand::Records { limit, cursor } => thread.records(&owner, limit, cursor.as_deref()).await,

@@ -58,6 +58,7 @@ pub async fn ended(anybody: &Client, receipt: &str) -> Value {
 /// Where the mark is in the main instance, once its turns and records have arrived.
 async fn planted_everywhere(planted: &Planted) {
     let all = [
+        "d1 bookmarks",
         "d1 chunks",
         "d1 collections",
         "d1 documents",

@@ -42,6 +42,7 @@ async fn an_export_has_everything_of_a_user() {
         "agent_round",
         "agent_state",
         "audit_entry",
+        "bookmark",
         "collection",
         "document",
         "error",

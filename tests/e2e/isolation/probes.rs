@@ -7,6 +7,7 @@ use espalier_test_support::{Client, Value, json, new_id};
 pub struct Ids {
     pub thread: String,
     pub turn: String,
+    pub message: String,
     pub project: String,
     pub memory: String,
     pub collection: String,
@@ -23,6 +24,7 @@ impl Ids {
         Ids {
             thread: new_id(),
             turn: new_id(),
+            message: new_id(),
             project: new_id(),
             memory: new_id(),
             collection: new_id(),
@@ -39,6 +41,7 @@ impl Ids {
         let ids = [
             ("{thread}", &self.thread),
             ("{turn}", &self.turn),
+            ("{message}", &self.message),
             ("{project}", &self.project),
             ("{memory}", &self.memory),
             ("{collection}", &self.collection),
@@ -64,7 +67,8 @@ pub struct Probe {
 }
 
 /// The codes of the refusals, by the beginning of the path.
-const CODES: [(&str, &str); 10] = [
+const CODES: [(&str, &str); 11] = [
+    ("/api/bookmarks/", "bookmark_not_found"),
     ("/api/me/sessions/", "session_not_found"),
     ("/api/shares/", "share_not_found"),
     ("/api/workflows/{workflow}/sessions/", "session_not_found"),
@@ -132,6 +136,8 @@ pub fn probes() -> Vec<Probe> {
         ("GET /api/projects/{}", "/api/projects/{project}", NULL),
         ("PATCH /api/projects/{}", "/api/projects/{project}", json!({ "name": "Mine now" })),
         ("DELETE /api/projects/{}", "/api/projects/{project}", NULL),
+        ("PUT /api/threads/{}/bookmarks/{}", "/api/threads/{thread}/bookmarks/{message}", NULL),
+        ("DELETE /api/bookmarks/{}", "/api/bookmarks/{message}", NULL),
         ("POST /api/threads/{}/shares", "/api/threads/{thread}/shares", json!({})),
         ("DELETE /api/shares/{}", "/api/shares/{share}", NULL),
         ("GET /api/projects/{}/instructions", "/api/projects/{project}/instructions", NULL),

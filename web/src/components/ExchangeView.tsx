@@ -97,6 +97,7 @@ function Footer({ exchange: { turnId, answer, versions }, onAgain }: { exchange:
           <span className="visually-hidden">{en.answer.again}</span>
         </button>
       )}
+      {answer && features().map(({ name, Action }) => Action && <Action key={name} view={answer} />)}
       {answer?.cost && <CostSummary cost={answer.cost} />}
     </footer>
   );

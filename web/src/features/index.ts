@@ -3,6 +3,7 @@
 
 import { compose } from "../feature";
 import { agents } from "./agents";
+import { bookmarks } from "./bookmarks";
 import { collections } from "./collections";
 import { files } from "./files";
 import { memory } from "./memory";
@@ -17,6 +18,7 @@ compose([
   collections,
   projects,
   shares,
+  bookmarks,
   memory,
   plans,
   workflows,

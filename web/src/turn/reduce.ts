@@ -13,7 +13,7 @@ export function reduceTurn(view: TurnView, event: TurnEvent): TurnView {
 function apply(view: TurnView, event: TurnEvent): TurnView {
   switch (event.type) {
     case "session":
-      return { ...view, questionId: event.user_message_id, limits: event.limits ?? null };
+      return { ...view, questionId: event.user_message_id, answerId: event.assistant_message_id, limits: event.limits ?? null };
     case "agent_state":
       return { ...view, agent: { state: event.state, details: event.details ?? null } };
     case "chunk":

@@ -81,6 +81,7 @@ export function turnOf(message: StoredMessage): TurnView {
   const stop = message.stop;
   return {
     ...newTurn(message.turn_id),
+    answerId: message.id,
     entries: entriesOf(message),
     modelCalls: (message.execution_tree?.model_calls ?? []).map(modelCallOf),
     features: knownFrom(message),

@@ -152,6 +152,8 @@ export interface TurnView {
   turnId: string;
   /** The id of the stored question; null until the service has told it. */
   questionId: string | null;
+  /** The id of the stored answer; null until the service has told it. */
+  answerId: string | null;
   /** The number of the latest event applied. Events up to it that come again are repetitions. */
   lastSeq: number;
   entries: TurnEntry[];
@@ -183,6 +185,7 @@ export function newTurn(turnId: string, before: Turns = []): TurnView {
   return {
     turnId,
     questionId: null,
+    answerId: null,
     lastSeq: 0,
     entries: [],
     modelCalls: [],

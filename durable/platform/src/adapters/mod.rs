@@ -1,6 +1,7 @@
 //! The features on the platform: one file each, with the feature's stores, its ways out, and its part in the start of
 //! a turn.
 
+mod bookmarks;
 pub mod files;
 pub mod instructions;
 pub mod knowledge;

@@ -3,7 +3,9 @@
 use worker::SqlStorageValue;
 
 use wire::model::Message;
-use wire::protocol::{Content, CostSummary, CountedRequest, Role, Seq, StopNote, StoredMessage};
+use wire::protocol::{
+    Content, CostSummary, CountedRequest, EXCERPT_CHARS, Excerpt, Role, Seq, StopNote, StoredMessage,
+};
 
 use super::path::{ON_PATH, Path, path_of};
 use super::sql::{Row, Store, int, unsigned};
@@ -110,6 +112,15 @@ impl Store {
         let words = row.text(0)?;
         let sent = row.maybe_text(1).map(|history| history::question(&history)).transpose()?.flatten();
         Ok(Some(sent.unwrap_or_else(|| words.into())))
+    }
+
+    /// The beginning of a message.
+    pub fn excerpt(&self, id: &str) -> Result<Option<Excerpt>, StoreError> {
+        let query = "SELECT turn_id, role, substr(content, 1, ?2) FROM messages WHERE id = ?1";
+        let values: [SqlStorageValue; 2] = [id.into(), EXCERPT_CHARS.into()];
+        let Some(mut row) = self.row(query, values)? else { return Ok(None) };
+        let (turn_id, role, excerpt) = (row.text(0)?, of_word(row.text(1)?)?, row.text(2)?);
+        Ok(Some(Excerpt { turn_id, role, excerpt }))
     }
 
     /// The text of the user's message in the open turn, which is the newest message.

@@ -239,6 +239,10 @@ const DELETE_SHARES: &str = "
 DELETE FROM shares WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
 
+const DELETE_BOOKMARKS: &str = "
+DELETE FROM bookmarks WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
+FROM json_each(?1))";
+
 const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
@@ -314,7 +318,15 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     for (sql, rows) in moves.statements()? {
         add(sql, rows);
     }
-    for sql in [DELETE_SHARES, DELETE_MESSAGES, BLANK_DETAILS, BLANK_ERRORS, DELETE_PLANS, DELETE_THREADS] {
+    for sql in [
+        DELETE_SHARES,
+        DELETE_BOOKMARKS,
+        DELETE_MESSAGES,
+        BLANK_DETAILS,
+        BLANK_ERRORS,
+        DELETE_PLANS,
+        DELETE_THREADS,
+    ] {
         add(sql, json_rows(&deleted)?);
     }
     Ok(all)

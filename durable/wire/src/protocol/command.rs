@@ -198,6 +198,10 @@ crate::tagged! {
         "sent" => Sent {
             message_id: String,
         },
+        /// Return the beginning of a message, for a bookmark.
+        "excerpt" => Excerpt {
+            message_id: String,
+        },
         /// List the messages that wait for their turn.
         "queue" => Queue,
         /// Hold the queue, or let it go on.

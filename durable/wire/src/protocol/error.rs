@@ -35,6 +35,8 @@ pub enum ErrorCode {
     SessionNotFound,
     ErasureNotFound,
     ErasureInProgress,
+    BookmarkNotFound,
+    TooManyBookmarks,
     ShareNotFound,
     SharesOff,
     TooManyShares,
@@ -112,6 +114,10 @@ impl ErrorCode {
             ErrorCode::ErasureNotFound => ("erasure_not_found", 404, "There is no such erasure"),
             ErrorCode::ErasureInProgress => {
                 ("erasure_in_progress", 409, "The data of the user is being erased")
+            }
+            ErrorCode::BookmarkNotFound => ("bookmark_not_found", 404, "There is no such bookmark"),
+            ErrorCode::TooManyBookmarks => {
+                ("too_many_bookmarks", 409, "The user has reached the limit of bookmarks")
             }
             ErrorCode::ShareNotFound => ("share_not_found", 404, "There is no such share link"),
             ErrorCode::SharesOff => ("shares_off", 403, "This deployment has no share links"),

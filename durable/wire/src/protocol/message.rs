@@ -16,6 +16,16 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// The word for it, on the wire and in D1.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        }
+    }
+}
+
 /// A message of a thread. The optional members stand on assistant messages only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]

@@ -3,6 +3,7 @@
 
 mod agent;
 mod audit;
+mod bookmark;
 mod change;
 mod command;
 mod content;
@@ -38,6 +39,7 @@ pub use agent::{
     MAX_ROUNDS, MainAgent, SentDump,
 };
 pub use audit::{AuditAction, AuditEntry, AuditPage};
+pub use bookmark::{Bookmark, BookmarkList, EXCERPT_CHARS, Excerpt, MAX_BOOKMARKS};
 pub use change::{Change, ThreadChange};
 pub use command::{ChatCommand, ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, Visitor};
 pub use content::{

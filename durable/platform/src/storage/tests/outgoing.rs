@@ -133,6 +133,7 @@ fn a_deletion_comes_last_and_keeps_only_the_usage() {
     let verbs = [
         "INSERT INTO tool_usage ",
         "DELETE FROM shares ",
+        "DELETE FROM bookmarks ",
         "DELETE FROM messages ",
         "UPDATE tool_usage SET detail = NULL ",
         "UPDATE error_log SET message = '' ",

@@ -131,6 +131,7 @@ fn every_command_is_read_as_it_was_sent() {
         ThreadCommand::PutHook { hook: Box::new(hook()) },
         ThreadCommand::DeleteHook { name: "guard".into() },
         ThreadCommand::Sent { message_id: "m".into() },
+        ThreadCommand::Excerpt { message_id: "m".into() },
         ThreadCommand::Record { turn_id: Uuid::nil(), whole: true },
         ThreadCommand::Records { limit: 7, cursor: Some("9".into()) },
         ThreadCommand::Export { cursor: Some("agent:7".into()) },

@@ -79,6 +79,8 @@ fn the_page_has_the_wires_types() {
         NewInstructions,
         TreeInstructions,
         ClientInstructions,
+        Bookmark,
+        BookmarkList,
         NewShare,
         ShareSummary,
         ShareList,

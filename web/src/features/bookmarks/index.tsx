@@ -1,0 +1,24 @@
+// Bookmarks: answers that a person wants to find again. It gives the page a button below each answer, and a panel with a
+// button in the sidebar.
+
+import { line } from "../../components/Icons";
+import type { Feature } from "../../feature";
+import { part } from "../../state/parts";
+import { words } from "./en";
+
+const button = part(() => import("./BookmarkButton").then((module) => module.BookmarkButton));
+
+export const bookmarks: Feature = {
+  name: "bookmarks",
+  Action: ({ view }) => {
+    const Button = button.use();
+    return Button && <Button view={view} />;
+  },
+  panel: {
+    part: part(() => import("./BookmarksPanel").then((module) => module.BookmarksPanel)),
+    label: words.title,
+    Icon: line("M6 3.5h8v13l-4-3.5-4 3.5z"),
+    place: "sidebar",
+    testId: "bookmarks-open",
+  },
+};
