@@ -137,8 +137,8 @@ journals: $(RUST) ## the missing golden journals of the present format, made by 
 		the_journals_of_this_format_are_what_is_written
 
 .PHONY: openapi
-openapi: $(RUST) ## openapi.json, made from the routing table and the wire's types (`verify` compares it)
-	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib the_file_matches_the_routes_and_types
+openapi: $(RUST) ## openapi.json and docs/routes.md, made from the routing table and the wire's types (`verify` compares it)
+	ESPALIER_WRITE_OPENAPI=1 cargo test --locked --quiet -p espalier --lib matches_the_routes_and_types
 
 .PHONY: catalogue
 catalogue: ## the catalogue of models, from two packages of PyPI and our corrections (NEWEST=1: from their newest versions)

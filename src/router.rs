@@ -43,7 +43,7 @@ pub enum Found<'a> {
 
 /// All routes, in the order in which they are matched.
 pub fn table() -> impl Iterator<Item = &'static Row> {
-    ROUTES.into_iter().flatten()
+    ROUTES.iter().copied().flatten()
 }
 
 /// All routes, as `GET /api/threads/{}`.

@@ -174,6 +174,14 @@ impl Contract {
         self
     }
 
+    /// The codes that its problems may have, sorted by their status.
+    pub fn refusals(&self) -> Vec<ErrorCode> {
+        let mut refusals = self.refusals.clone();
+        refusals.sort_by_key(|code| (code.status(), code.as_str()));
+        refusals.dedup();
+        refusals
+    }
+
     /// Whether one of its problems may have this code.
     pub fn may_refuse(&self, code: ErrorCode) -> bool {
         self.refusals.contains(&code)
@@ -217,10 +225,7 @@ impl Contract {
             }
             responses[status.to_string()] = response;
         }
-        let mut refusals = self.refusals.clone();
-        refusals.sort_by_key(|code| (code.status(), code.as_str()));
-        refusals.dedup();
-        for same in refusals.chunk_by(|one, other| one.status() == other.status()) {
+        for same in self.refusals().chunk_by(|one, other| one.status() == other.status()) {
             responses[same[0].status().to_string()] = types.problem(same, self.errors);
         }
         responses

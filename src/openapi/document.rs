@@ -7,7 +7,7 @@ use wire::protocol::{ErrorCode, Numbered};
 
 use super::contract::{Contract, Errors, problem};
 use super::path_parameter;
-use crate::router::table;
+use crate::router::{Row, table};
 
 const INTRODUCTION: &str = "A bounded, durable agent chat service. Times are integer milliseconds since 1970 (`*_at`), \
     durations integer milliseconds (`*_ms`). Unknown members are ignored unless a type allows none, wrong types are refused. \
@@ -104,11 +104,7 @@ fn set_references_apart(schema: &mut Value) {
 pub fn document() -> Value {
     let (mut types, mut paths) = (Types::new(), json!({}));
     for row in table() {
-        let fill = |path: String, name: &&str| {
-            let place = if path.contains("{}") { "{}" } else { "{*}" };
-            path.replacen(place, &format!("{{{name}}}"), 1)
-        };
-        let path = row.parameters.iter().fold(row.path.to_owned(), fill);
+        let path = named_path(row);
         let parameters = row.parameters.iter().map(|name| path_parameter(name)).collect();
         let contract = (row.contract)(Contract::of(row));
         let mut operation = contract.operation(parameters, &mut types);
@@ -150,6 +146,15 @@ pub fn document() -> Value {
             },
         },
     })
+}
+
+/// The path of a route, with the names of its parameters.
+pub fn named_path(row: &Row) -> String {
+    let fill = |path: String, name: &&str| {
+        let place = if path.contains("{}") { "{}" } else { "{*}" };
+        path.replacen(place, &format!("{{{name}}}"), 1)
+    };
+    row.parameters.iter().fold(row.path.to_owned(), fill)
 }
 
 /// The first sentence of a comment, and the others.

@@ -5,6 +5,7 @@
 
 pub mod contract;
 mod document;
+mod page;
 
 use dialects::ai_sdk::MAX_CHAT_ID;
 use serde_json::{Value, json};

@@ -3,9 +3,11 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use super::document::document;
+use super::page::page;
 use crate::router;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/web/public/openapi.json");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/routes.md");
 /// Set by `make openapi`.
 const WRITE: &str = "ESPALIER_WRITE_OPENAPI";
 
@@ -17,6 +19,16 @@ fn the_file_matches_the_routes_and_types() {
     }
     let written = std::fs::read_to_string(FILE).unwrap_or_default();
     assert!(written == text, "web/public/openapi.json is not what the API is: run `make openapi`");
+}
+
+#[test]
+fn the_page_matches_the_routes_and_types() {
+    let text = page();
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(PAGE, &text).unwrap();
+    }
+    let written = std::fs::read_to_string(PAGE).unwrap_or_default();
+    assert!(written == text, "docs/routes.md is not what the routes are: run `make openapi`");
 }
 
 #[test]

@@ -3,29 +3,6 @@
 //! (`account::kinds::Table`). The functions of the routes stand in `routes`, in a file of the same name, or belong to the
 //! thread's object.
 
-pub mod account;
-pub mod agents;
-pub mod approvals;
-pub mod audit;
-pub mod bookmarks;
-pub mod chat;
-pub mod collections;
-pub mod dialects;
-pub mod files;
-pub mod hooks;
-pub mod instructions;
-pub mod keys;
-pub mod memories;
-pub mod projects;
-pub mod queue;
-pub mod records;
-pub mod service;
-pub mod sessions;
-pub mod shares;
-pub mod threads;
-pub mod usage;
-pub mod workflows;
-
 use crate::account::kinds::{Table, Whose};
 use crate::router::Row;
 
@@ -52,31 +29,25 @@ mod words {
     pub use wire::protocol::ThreadCommand;
 }
 
-/// The routes of all resources, in the order in which they are matched.
-pub const ROUTES: [&[Row]; 22] = [
-    service::ROUTES,
-    sessions::ROUTES,
-    chat::ROUTES,
-    dialects::ROUTES,
-    threads::ROUTES,
-    approvals::ROUTES,
-    hooks::ROUTES,
-    queue::ROUTES,
-    agents::ROUTES,
-    account::ROUTES,
-    usage::ROUTES,
-    audit::ROUTES,
-    keys::ROUTES,
-    files::ROUTES,
-    projects::ROUTES,
-    instructions::ROUTES,
-    records::ROUTES,
-    memories::ROUTES,
-    collections::ROUTES,
-    shares::ROUTES,
-    bookmarks::ROUTES,
-    workflows::ROUTES,
-];
+/// Lists the resources.
+macro_rules! resources {
+    ($($name:ident),+ $(,)?) => {
+        $(pub mod $name;)+
+
+        /// The routes of all resources, in the order in which they are matched.
+        pub const ROUTES: &[&[Row]] = &[$($name::ROUTES),+];
+
+        /// The names of the resources, in the same order.
+        #[cfg(test)]
+        pub const NAMES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+
+resources! {
+    service, sessions, chat, dialects, threads, approvals, hooks, queue, agents, account, usage,
+    audit, keys, files, projects, instructions, records, memories, collections, shares, bookmarks,
+    workflows,
+}
 
 /// The tables of D1, in the order in which they are exported and erased.
 // A document's row goes after its chunks: it tells how many vectors there are.
