@@ -73,7 +73,7 @@ impl Failure {
             Failure::SignedOut { sign_in } => {
                 let error = unauthenticated("sign in, with an API key or at an identity provider");
                 let body = Problem { sign_in: sign_in.clone(), ..error.problem() };
-                told(error.code, &body).with("www-authenticate", CHALLENGE)
+                problem_reply(error.code, &body).with("www-authenticate", CHALLENGE)
             }
             Failure::Refused(error) if error.code == ErrorCode::InsufficientScope => problem(error)
                 .with("www-authenticate", "Bearer realm=\"espalier\", error=\"insufficient_scope\""),
@@ -96,10 +96,10 @@ impl Failure {
 const CHALLENGE: &str = "Bearer realm=\"espalier\"";
 
 fn problem(error: &ApiError) -> Reply {
-    told(error.code, &error.problem())
+    problem_reply(error.code, &error.problem())
 }
 
-fn told(code: ErrorCode, problem: &Problem) -> Reply {
+fn problem_reply(code: ErrorCode, problem: &Problem) -> Reply {
     let body = serde_json::to_vec(problem).unwrap_or_default();
     Reply::bytes(code.status(), "application/problem+json", body)
 }

@@ -50,8 +50,8 @@ pub async fn answer(request: Request, env: Env, context: Context) -> worker::Res
         Answer::Ours(failure.reply())
     });
     let answer = match path.as_str() {
-        router::MCP => mcp::told_to(&call, answer).await,
-        path if path.starts_with(router::OPENAI) => foreign::told(answer, openai::error).await,
+        router::MCP => mcp::translated(&call, answer).await,
+        path if path.starts_with(router::OPENAI) => foreign::translated(answer, openai::error).await,
         _ => answer,
     };
     let mut cors = call.cors();

@@ -80,7 +80,7 @@ const KEPT: &str = "retry-after";
 pub type Form = fn(u16, &Value) -> Vec<u8>;
 
 /// An answer with its problem in the client's form.
-pub async fn told(answer: Answer, form: Form) -> Answer {
+pub async fn translated(answer: Answer, form: Form) -> Answer {
     let (status, body, mut headers) = match answer {
         Answer::Object(response) | Answer::Warned(response, _)
             if header(&response, "content-type").as_deref() == Some(PROBLEM) =>

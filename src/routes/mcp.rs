@@ -53,7 +53,7 @@ pub async fn answer(call: &Call, caller: Caller, body: HeldBody) -> Result<Answe
 enum Next {
     Answered(Answer),
     /// A request to a route of ours, and the answer that its answer becomes.
-    Ask(Planned, fn(&Request, Told) -> Answer),
+    Ask(Planned, fn(&Request, RouteAnswer) -> Answer),
     /// `chat`, with its arguments.
     Converse(Map<String, Value>),
     Task,
@@ -150,7 +150,7 @@ fn tool(caller: &Caller, request: &Request) -> Result<Next, Failure> {
             let refusal = refused(&ApiError::new(ErrorCode::InvalidRequest, why));
             Next::Answered(complete(request, &refusal))
         }
-        Some(Ok(planned)) => Next::Ask(planned, |request, Told { status, media_type, body }| {
+        Some(Ok(planned)) => Next::Ask(planned, |request, RouteAnswer { status, media_type, body }| {
             let arguments = request.params.get("arguments").unwrap_or(&Value::Null);
             let uri = format!("file:///{}", member(arguments, "path"));
             complete(request, &mcp::tool_result(status, &media_type, &body, &uri))
@@ -165,44 +165,46 @@ fn refused(error: &ApiError) -> Vec<u8> {
 }
 
 /// The answer of a route.
-struct Told {
+struct RouteAnswer {
     status: u16,
     media_type: String,
     body: Vec<u8>,
 }
 
 /// Asks one of our routes. It judges the request as if the caller had sent it.
-async fn ask(call: &Call, caller: Caller, planned: Planned) -> Result<Told, Failure> {
+async fn ask(call: &Call, caller: Caller, planned: Planned) -> Result<RouteAnswer, Failure> {
     let Planned { method, path, body } = planned;
     let mut body = HeldBody::from(body);
     let inner = call.within(&path).map_err(Failure::internal("asking a route"))?;
     let path = path.split('?').next().unwrap_or_default();
     let Found::Route(row, parameters) = router::find(method, path) else {
         let missing = ApiError::new(ErrorCode::RouteNotFound, "this deployment does not have this");
-        return told(Answer::Ours(Failure::from(missing).reply())).await;
+        return read_answer(Answer::Ours(Failure::from(missing).reply())).await;
     };
     if let Access::Needs(scope) = row.access {
         caller.needs(scope)?;
     }
-    told(match carry_out(Admitted { call: &inner, caller, body: &mut body }, row, parameters, path).await {
-        Ok(answer) => answer,
-        Err(Failure::Refused(error)) => Answer::Ours(Failure::Refused(error).reply()),
-        Err(failure) => return Err(failure),
-    })
+    read_answer(
+        match carry_out(Admitted { call: &inner, caller, body: &mut body }, row, parameters, path).await {
+            Ok(answer) => answer,
+            Err(Failure::Refused(error)) => Answer::Ours(Failure::Refused(error).reply()),
+            Err(failure) => return Err(failure),
+        },
+    )
     .await
 }
 
-async fn told(answer: Answer) -> Result<Told, Failure> {
+async fn read_answer(answer: Answer) -> Result<RouteAnswer, Failure> {
     Ok(match answer {
         Answer::Ours(Reply { status, headers, body }) => {
             let media_type = headers.into_iter().find(|(name, _)| *name == "content-type");
             let media_type = media_type.map(|(_, value)| value).unwrap_or_default();
-            Told { status, media_type, body: body.unwrap_or_default() }
+            RouteAnswer { status, media_type, body: body.unwrap_or_default() }
         }
         Answer::Object(response) | Answer::Warned(response, _) => {
             let media_type = response.headers().get("content-type").ok().flatten().unwrap_or_default();
             let body = object::text(&response).await.into_bytes();
-            Told { status: response.status(), media_type, body }
+            RouteAnswer { status: response.status(), media_type, body }
         }
     })
 }
@@ -214,7 +216,7 @@ fn resources(request: &Request) -> Next {
         arguments.insert("cursor".to_owned(), cursor.clone());
     }
     match mcp::plan("list_threads", arguments) {
-        Some(Ok(planned)) => Next::Ask(planned, |request, Told { status, body, .. }| {
+        Some(Ok(planned)) => Next::Ask(planned, |request, RouteAnswer { status, body, .. }| {
             let list: Value = wire::json::from_slice(&body).unwrap_or_default();
             match status {
                 200 => result(request, &mcp::data(request.is_modern(), &mcp::threads(&list))),
@@ -231,7 +233,7 @@ fn resource(request: &Request) -> Next {
         return Next::Answered(no_resource(request));
     };
     let planned = Planned { method: "GET", path, body: Vec::new() };
-    Next::Ask(planned, |request, Told { status, media_type, body }| {
+    Next::Ask(planned, |request, RouteAnswer { status, media_type, body }| {
         let uri = member_of(request, "uri");
         match status {
             200 => {
@@ -271,7 +273,7 @@ fn authorization_servers(call: &Call) -> Vec<&str> {
 }
 
 /// An answer of `/mcp`, with its problem as the protocol has errors. A refused credential tells where tokens come from.
-pub async fn told_to(call: &Call, answer: Answer) -> Answer {
+pub async fn translated(call: &Call, answer: Answer) -> Answer {
     let form: foreign::Form = |status, problem| {
         let code = match status {
             400 | 415 => mcp::INVALID_REQUEST,
@@ -281,7 +283,7 @@ pub async fn told_to(call: &Call, answer: Answer) -> Answer {
         let detail = member(problem, "detail");
         mcp::error(mcp::NO_ID, code, detail, problem.to_string().as_bytes())
     };
-    let mut answer = foreign::told(answer, form).await;
+    let mut answer = foreign::translated(answer, form).await;
     if let Answer::Ours(reply) = &mut answer
         && reply.status == 401
         && !authorization_servers(call).is_empty()

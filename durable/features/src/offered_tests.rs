@@ -30,7 +30,7 @@ fn offered(kind: ContextKind, name: Option<&str>, resources: &Resources) -> Vec<
     offer(&Standard::new(resources), &[], &policy, in_context)
 }
 
-fn told(specs: &[ToolSpec]) -> Vec<Value> {
+fn json_of(specs: &[ToolSpec]) -> Vec<Value> {
     let told = specs.iter().map(|spec| {
         let mut told = serde_json::to_value(spec).unwrap();
         told["input_schema"] = serde_json::from_str(spec.input_schema.0.get()).unwrap();
@@ -54,9 +54,9 @@ fn compare(name: &str, told: &impl Serialize) {
 fn each_context_is_offered_its_tools() {
     let everything = crate::tests::everything();
     let thread = offered(ContextKind::Thread, None, &everything);
-    compare("thread", &told(&thread));
-    compare("editor", &told(&offered(ContextKind::Editor, None, &everything)));
-    compare("bare", &told(&offered(ContextKind::Thread, None, &Resources::default())));
+    compare("thread", &json_of(&thread));
+    compare("editor", &json_of(&offered(ContextKind::Editor, None, &everything)));
+    compare("bare", &json_of(&offered(ContextKind::Thread, None, &Resources::default())));
     // Names the tools of other contexts, and lists those that a thread lacks once.
     let (mut contexts, mut beyond) = (BTreeMap::new(), BTreeMap::new());
     for name in ["general", "project", "project_create", "project_audit", "task"] {
@@ -67,5 +67,5 @@ fn each_context_is_offered_its_tools() {
         beyond.extend(more.map(|spec| (spec.name.clone(), spec)));
     }
     compare("contexts", &contexts);
-    compare("plans_and_projects", &told(&beyond.into_values().collect::<Vec<_>>()));
+    compare("plans_and_projects", &json_of(&beyond.into_values().collect::<Vec<_>>()));
 }

@@ -172,7 +172,7 @@ impl Thread {
                     left = None;
                     let batch = batch.clone();
                     let answer = self.tell(std::mem::replace(&mut rows, Ok(Vec::new()))).await;
-                    drain.told(batch, answer);
+                    drain.answered(batch, answer);
                     continue;
                 }
                 Step::Delete(ids) => self.store.delivered(ids)?,

@@ -21,7 +21,7 @@ pub struct Batch {
 pub enum Step {
     /// Read the parcel that is told next; answered by [`Drain::read`].
     Read,
-    /// Tell D1 the rows of the parcel; answered by [`Drain::told`].
+    /// Tell D1 the rows of the parcel; answered by [`Drain::answered`].
     Tell(Batch),
     /// D1 took these rows: delete them.
     Delete(Vec<u64>),
@@ -85,7 +85,7 @@ impl Drain {
     }
 
     /// Takes D1's answer to a parcel.
-    pub fn told(&mut self, batch: Batch, answer: Result<(), StoreError>) {
+    pub fn answered(&mut self, batch: Batch, answer: Result<(), StoreError>) {
         self.step = match answer {
             Ok(()) => {
                 (self.willing, self.took) = (true, true);
@@ -143,7 +143,7 @@ mod tests {
                 Step::Read => drain.read(parcels.pop_front()),
                 Step::Tell(batch) => {
                     let refused = batch.ids.first().is_some_and(|id| refuses.contains(id));
-                    drain.told(batch, if refused { Err(refusal()) } else { Ok(()) });
+                    drain.answered(batch, if refused { Err(refusal()) } else { Ok(()) });
                 }
                 _ => drain.written(),
             }

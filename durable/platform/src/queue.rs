@@ -59,7 +59,7 @@ impl Queued {
 }
 
 /// The queue as an event of the open turn tells it.
-pub struct Told {
+pub struct QueueEvent {
     turn_id: String,
     event: Fresh,
 }
@@ -189,7 +189,7 @@ impl Thread {
     }
 
     /// Writes the queue as an event of a turn. Belongs into the transaction that changes the queue.
-    pub fn write_queue(&self, turn_id: String) -> Result<Told, StoreError> {
+    pub fn write_queue(&self, turn_id: String) -> Result<QueueEvent, StoreError> {
         let numbers = self.numbers()?;
         if let Some(reserve) = numbers.due(1) {
             self.store.reserve(reserve)?;
@@ -200,11 +200,11 @@ impl Thread {
         let seq = numbers.draw();
         let event = Fresh::new(seq, format!("{QUEUE_KEY}{seq}"), event)?;
         self.store.insert_events(&turn_id, &[], slice::from_ref(&event))?;
-        Ok(Told { turn_id, event })
+        Ok(QueueEvent { turn_id, event })
     }
 
     /// Sends the event to the readers of its turn. Readers of a turn that is on hold find it in the storage.
-    pub fn tell_queue(&self, Told { turn_id, event }: Told) -> Result<(), ApiError> {
+    pub fn tell_queue(&self, QueueEvent { turn_id, event }: QueueEvent) -> Result<(), ApiError> {
         if let Some(live) = self.live(&turn_id)? {
             live.publish(&[event]);
         }

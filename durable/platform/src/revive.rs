@@ -249,7 +249,7 @@ impl Thread {
         let mut keys = Keys::of(&entries);
         let mut told = Vec::new();
         self.store.payloads(turn, |payload| {
-            told.extend(rows::told(&payload)?);
+            told.extend(rows::part_changes(&payload)?);
             keys.read(&payload)
         })?;
         let spec = spec(&entries).ok_or_else(|| StoreError("the journal has no entry 0".to_owned()))?;

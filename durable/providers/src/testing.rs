@@ -79,7 +79,7 @@ pub fn reasoning(piece: &str) -> ModelEvent {
 }
 
 /// All text, and all reasoning.
-pub fn told(events: &[ModelEvent]) -> (String, String) {
+pub fn text_and_reasoning(events: &[ModelEvent]) -> (String, String) {
     let mut told = (String::new(), String::new());
     for event in events {
         match event {
@@ -117,7 +117,7 @@ pub fn split_anywhere(
     prop_assert_eq!(&decode(fresh, stream.chunks(1)), &whole);
     // The events have the same text as the reply.
     if let Some(ModelEvent::Finished(reply)) = whole.0.last() {
-        prop_assert_eq!(&told(&whole.0).0, &reply.text);
+        prop_assert_eq!(&text_and_reasoning(&whole.0).0, &reply.text);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use wire::model::{
 };
 
 /// Rewrites a request for such a model. A request without tools, or for a model with tool calls, stays unchanged.
-pub fn told(request: &ModelRequest) -> Cow<'_, ModelRequest> {
+pub fn with_calls_in_text(request: &ModelRequest) -> Cow<'_, ModelRequest> {
     if request.model.capabilities.tools || !request.model.text_calls {
         return Cow::Borrowed(request);
     }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn a_result_is_a_message_of_the_user() {
         let request = request();
-        let told = told(&request);
+        let told = with_calls_in_text(&request);
         assert!(
             told.tools.is_empty() && told.system.contains("- echo: Says it again.\n  {\"type\":\"object\"}")
         );
@@ -250,9 +250,9 @@ mod tests {
             ]
         );
         let able = ModelRequest { model: Rc::new(ModelChoice::new("p", "m")), ..request.clone() };
-        assert_eq!(*super::told(&able), able);
+        assert_eq!(*super::with_calls_in_text(&able), able);
         let silent = ModelRequest { tool_choice: ToolChoice::None, ..request };
-        assert!(super::told(&silent).system.ends_with("must be your answer, without a call."));
+        assert!(super::with_calls_in_text(&silent).system.ends_with("must be your answer, without a call."));
     }
 
     // S-013: the decoder reads one call from any split, and does not show it as text.

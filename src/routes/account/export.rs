@@ -125,7 +125,8 @@ impl Stored<'_> {
             }
             _ => Place::of(Section::Rows, "").numbered(place.at + 1),
         };
-        let lines = found.into_iter().map(|row| line(kind, Value::Object(told(row, &rows)))).collect();
+        let lines =
+            found.into_iter().map(|row| line(kind, Value::Object(exported_row(row, &rows)))).collect();
         Ok(Step { lines, next: Some(next) })
     }
 
@@ -316,7 +317,7 @@ fn into_list(value: Value) -> Vec<Value> {
 }
 
 /// A row as the export tells it: without the key that only orders it, and with JSON as such.
-fn told(mut row: Line, rows: &Rows) -> Line {
+fn exported_row(mut row: Line, rows: &Rows) -> Line {
     row.retain(|name, _| !name.starts_with(store::KEY));
     for column in rows.columns.iter().filter_map(|column| column.strip_suffix(":json")) {
         let parsed = row.get(column).and_then(Value::as_str).and_then(|text| wire::json::from_str(text).ok());

@@ -42,7 +42,7 @@ pub fn answer(call: &Call, owner: Owner, request: &Request) -> Option<Answer> {
     let all: Value = wire::json::from_str(FIXTURES).ok()?;
     let name = request.params.get("name").and_then(Value::as_str).unwrap_or_default();
     let listed = |kind: &str, member: &str, more: Vec<Value>| {
-        let list: Vec<Value> = listed(&all, kind).into_iter().map(told).chain(more).collect();
+        let list: Vec<Value> = listed(&all, kind).into_iter().map(listed_fixture).chain(more).collect();
         Some(result(request, &mcp::list(request.is_modern(), &mcp::listed(member, &list))))
     };
     match request.method.as_str() {
@@ -75,7 +75,7 @@ fn named(all: &Value, kind: &str, by: &str, name: &str) -> Option<Value> {
 }
 
 /// A fixture as a list has it.
-fn told(mut fixture: Value) -> Value {
+fn listed_fixture(mut fixture: Value) -> Value {
     if let Some(members) = fixture.as_object_mut() {
         members.retain(|name, _| !OWN.contains(&name.as_str()));
     }

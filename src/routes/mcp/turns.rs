@@ -10,7 +10,7 @@ use wire::protocol::{
 };
 use worker::Date;
 
-use super::{Told, complete, error, invalid, member, refused, told};
+use super::{RouteAnswer, complete, error, invalid, member, read_answer, refused};
 use crate::auth::scope::Scope;
 use crate::call::{Answer, Call};
 use crate::problem::Failure;
@@ -56,7 +56,7 @@ pub async fn converse(
     if response.ok() {
         return Ok(Answer::Object(response));
     }
-    let Told { status, media_type, body } = told(Answer::Object(response)).await?;
+    let RouteAnswer { status, media_type, body } = read_answer(Answer::Object(response)).await?;
     Ok(complete(request, &mcp::tool_result(status, &media_type, &body, "")))
 }
 

@@ -62,7 +62,7 @@ async fn verdict(asked: &Asked<'_>) -> Result<Result<Said, String>, Halt> {
         // Models of the operator's choice judge for the operator, whichever models a request names.
         models: if is_operators { Some(Role::Guard) } else { Work::Hook.models() },
         system: system(hook, is_operators),
-        text: told(asked),
+        text: question_of(asked),
         schema: schema(hook.on, is_operators),
         rules: None,
         replies: REPLIES,
@@ -159,7 +159,7 @@ fn system(hook: &Hook, is_operators: bool) -> String {
 }
 
 /// The conversation that a hook sees, what it reads in the memory, and the call or the answer.
-fn told(asked: &Asked<'_>) -> String {
+fn question_of(asked: &Asked<'_>) -> String {
     // People read the words of a hook. One that judges no answers sees no text that is kept from them.
     let conversation = match asked.hook.on {
         HookPoint::Answer => asked.level.newest_exchanges(EXCHANGES, EXCHANGES_CHARS),

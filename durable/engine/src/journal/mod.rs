@@ -46,7 +46,7 @@ pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
 pub use session::{REPEATED_CALL, Session, SessionChange, Steered, StepEnd};
 pub use setting::{DraftContext, Guards, LocalTime, PlanContext, Setting, Summaries, Work};
-pub use shown::{KEPT_BYTES, Shown, Told};
+pub use shown::{KEPT_BYTES, PartChange, Shown};
 pub use stop::TurnStop;
 pub use text::TextPart;
 

@@ -29,7 +29,7 @@ const LONG_ARGS: usize = PREVIEW_CHARS * 4 / 5;
 
 /// One thing that readers learn from the log, as far as it changes the parts.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum PartChange {
     /// A piece of a part of streamed text.
     Text { part_id: String, model_call_id: String, kind: ChunkKind, place: Place, text: String },
     /// A tool call has started, or a hook was heard. The arguments are there if they are long.
@@ -42,11 +42,11 @@ pub enum Told {
     Reset { model_call_id: String },
 }
 
-impl Told {
+impl PartChange {
     /// A text of a commit.
-    pub fn text(part: &TextPart) -> Told {
+    pub fn text(part: &TextPart) -> PartChange {
         let TextPart { part_id, model_call_id, kind, place, text, .. } = part;
-        Told::Text {
+        PartChange::Text {
             part_id: part_id.clone(),
             model_call_id: model_call_id.clone(),
             kind: *kind,
@@ -56,9 +56,9 @@ impl Told {
     }
 
     /// An event; none where it changes no part.
-    pub fn event(event: &Event) -> Option<Told> {
+    pub fn event(event: &Event) -> Option<PartChange> {
         Some(match event {
-            Event::Chunk { content, part_id, model_call_id, place, kind, .. } => Told::Text {
+            Event::Chunk { content, part_id, model_call_id, place, kind, .. } => PartChange::Text {
                 part_id: part_id.clone(),
                 model_call_id: model_call_id.clone(),
                 kind: *kind,
@@ -66,31 +66,31 @@ impl Told {
                 text: content.clone(),
             },
             Event::HookUpdate { hook_call_id: id, place, .. } => {
-                Told::Called { tool_call_id: id.clone(), place: place.clone(), args: None }
+                PartChange::Called { tool_call_id: id.clone(), place: place.clone(), args: None }
             }
             Event::ToolCallUpdate { tool_call_id, status: CallStatus::Start, place, args, .. } => {
                 let args = args.as_ref().and_then(|args| detail(&args.to_string(), LONG_ARGS));
-                Told::Called { tool_call_id: tool_call_id.clone(), place: place.clone(), args }
+                PartChange::Called { tool_call_id: tool_call_id.clone(), place: place.clone(), args }
             }
-            Event::HistorySummary { text } => Told::Summary { text: text.clone() },
+            Event::HistorySummary { text } => PartChange::Summary { text: text.clone() },
             Event::ToolCallUpdate { tool_call_id, result, sources, .. } => {
                 let result = result.as_ref().and_then(|result| detail(result, PREVIEW_CHARS));
                 if result.is_none() && sources.is_empty() {
                     return None;
                 }
-                Told::Ended { tool_call_id: tool_call_id.clone(), result, sources: sources.clone() }
+                PartChange::Ended { tool_call_id: tool_call_id.clone(), result, sources: sources.clone() }
             }
             Event::ModelCallReset { model_call_id, .. } => {
-                Told::Reset { model_call_id: model_call_id.clone() }
+                PartChange::Reset { model_call_id: model_call_id.clone() }
             }
             _ => return None,
         })
     }
 
     /// The things that a commit tells, in order: texts have smaller numbers than the events beside them.
-    pub(crate) fn of(commit: &Commit) -> Vec<Told> {
-        let events = commit.events.iter().filter_map(|(_, event)| Told::event(event));
-        commit.texts.iter().map(Told::text).chain(events).collect()
+    pub(crate) fn of(commit: &Commit) -> Vec<PartChange> {
+        let events = commit.events.iter().filter_map(|(_, event)| PartChange::event(event));
+        commit.texts.iter().map(PartChange::text).chain(events).collect()
     }
 }
 
@@ -135,7 +135,7 @@ struct Part {
 
 impl Shown {
     /// The parts of a turn as its log has them. The numbers give the order: rows of the log may overlap.
-    pub fn read(mut log: Vec<(Seq, Told)>) -> Shown {
+    pub fn read(mut log: Vec<(Seq, PartChange)>) -> Shown {
         log.sort_by_key(|(seq, _)| *seq);
         let mut shown = Shown::default();
         shown.add(log.into_iter().map(|(_, told)| told));
@@ -143,13 +143,13 @@ impl Shown {
     }
 
     /// Adds what was told after all that is here.
-    pub fn add(&mut self, told: impl IntoIterator<Item = Told>) {
+    pub fn add(&mut self, told: impl IntoIterator<Item = PartChange>) {
         for told in told {
             match told {
-                Told::Text { part_id, model_call_id, kind, place, text } => {
+                PartChange::Text { part_id, model_call_id, kind, place, text } => {
                     self.write(part_id, model_call_id, (kind, place), &text);
                 }
-                Told::Called { tool_call_id, place: Place { parent_id, .. }, args } => {
+                PartChange::Called { tool_call_id, place: Place { parent_id, .. }, args } => {
                     // A call that runs again after a lost run has started once.
                     if self.calls.insert(tool_call_id.clone()) {
                         let (args, result, sources) = (self.kept(args), None, Vec::new());
@@ -162,9 +162,11 @@ impl Shown {
                         });
                     }
                 }
-                Told::Summary { text } => self.summarise(text),
-                Told::Ended { tool_call_id, result, sources } => self.end(&tool_call_id, result, sources),
-                Told::Reset { model_call_id } => {
+                PartChange::Summary { text } => self.summarise(text),
+                PartChange::Ended { tool_call_id, result, sources } => {
+                    self.end(&tool_call_id, result, sources)
+                }
+                PartChange::Reset { model_call_id } => {
                     self.parts.retain(|part| part.kind().is_none() || part.model_call_id != model_call_id);
                     self.count();
                 }

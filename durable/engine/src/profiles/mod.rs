@@ -179,7 +179,7 @@ impl Limits {
     }
 
     /// The limits whose use a client can display.
-    pub fn told(&self) -> TurnLimits {
+    pub fn displayed(&self) -> TurnLimits {
         let Limits { subtasks, llm_calls, tool_calls, wall_clock_ms, .. } = *self;
         TurnLimits { subtasks, llm_calls, tool_calls, wall_clock_ms }
     }

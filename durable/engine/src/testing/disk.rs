@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::journal::{Entry, Shown, Told, TurnEnd};
+use crate::journal::{Entry, PartChange, Shown, TurnEnd};
 use wire::protocol::{Event, Seq};
 
 /// The content of the disk, which outlives the runs of a turn.
@@ -45,7 +45,7 @@ impl Disk {
     /// The journal, and the parts that the events have shown.
     pub(super) fn read(&self) -> (Vec<Entry>, Shown) {
         let events = self.events.borrow();
-        let told = events.iter().filter_map(|(seq, event)| Some((*seq, Told::event(event)?))).collect();
+        let told = events.iter().filter_map(|(seq, event)| Some((*seq, PartChange::event(event)?))).collect();
         (self.entries.borrow().clone(), Shown::read(told))
     }
 }

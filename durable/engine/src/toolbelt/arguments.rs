@@ -183,7 +183,7 @@ fn whole(number: &Number) -> Option<Value> {
 /// The first place where a value violates its schema, with the reason.
 fn fault(value: &Value, schema: &Value, at: &str) -> Option<(String, String)> {
     if !fits(value, schema) {
-        return Some((at.to_owned(), format!("it must be {}, not {}", wanted(schema), told(value))));
+        return Some((at.to_owned(), format!("it must be {}, not {}", wanted(schema), described(value))));
     }
     let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
     match value {
@@ -240,7 +240,7 @@ fn wanted(schema: &Value) -> String {
 }
 
 /// The given value, in words.
-fn told(value: &Value) -> String {
+fn described(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) => format!("{:?}", clipped(text)),

@@ -195,6 +195,13 @@ impl ToolSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolError(pub String);
 
+impl ToolError {
+    /// A failure with this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        ToolError(text.into())
+    }
+}
+
 /// The storage's text is for the operator.
 impl From<StoreError> for ToolError {
     fn from(_: StoreError) -> Self {

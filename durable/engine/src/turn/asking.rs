@@ -107,7 +107,7 @@ impl Turn {
         let resolved = Event::LimitResolved {
             approval_id: self.ids.approval(at),
             decision: decided(Awaited::Limit, answer),
-            limits: budget.limits().told(),
+            limits: budget.limits().displayed(),
             place,
         };
         commit.events.push((format!("limit_resolved:{at}"), resolved));

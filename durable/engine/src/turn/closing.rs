@@ -5,7 +5,7 @@
 use super::Turn;
 use super::announcing::take_parts;
 use super::results::{end_event, failed, start_event, truncated};
-use crate::journal::{Commit, Entry, Fact, HookSaid, Told};
+use crate::journal::{Commit, Entry, Fact, HookSaid, PartChange};
 use crate::record::hooks::OpenHook;
 use crate::record::told::ended;
 use crate::record::{PendingCall, Record};
@@ -111,7 +111,7 @@ impl Scope<'_> {
 pub(super) fn foresee(turn: &Turn, commit: &mut Commit) -> Record {
     let mut foreseen = turn.record.borrow().clone();
     commit.entries.iter().for_each(|entry| foreseen.apply(entry));
-    foreseen.shown.add(Told::of(commit));
+    foreseen.shown.add(PartChange::of(commit));
     for (_, event) in &mut commit.events {
         match event {
             Event::ToolCallUpdate { tool_call_id: id, status: CallStatus::End, usage, .. }

@@ -135,7 +135,7 @@ pub(crate) trait Course {
     fn refusal(&self, session: &Session, tool: &str) -> Option<&'static str>;
 
     /// The event that clients get beside a change of the session.
-    fn told(&self, session: &Session, change: &SessionChange) -> Event;
+    fn event_of(&self, session: &Session, change: &SessionChange) -> Event;
 
     /// The change with which a turn leaves its session.
     fn left(&self, session: &Session) -> Option<SessionChange>;
@@ -181,7 +181,7 @@ impl Turn {
 
     /// The event of a change of a session.
     pub(super) fn told_of(&self, session: &Session, change: &SessionChange) -> Option<(String, Event)> {
-        Some((format!("workflow:{}", change.revision), self.parts.course.told(session, change)))
+        Some((format!("workflow:{}", change.revision), self.parts.course.event_of(session, change)))
     }
 
     /// The event that the composite call around a call adds to that call's end.

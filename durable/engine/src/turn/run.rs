@@ -95,7 +95,7 @@ impl Turn {
             assistant_message_id: spec.assistant_message_id.clone(),
             provider: spec.chain.first.choice.provider.clone(),
             model: spec.chain.first.choice.model.clone(),
-            limits: Some(spec.limits.told()),
+            limits: Some(spec.limits.displayed()),
             replaces_message_id: spec.replaces_message_id.clone(),
             client_names: client_names(&spec.tools),
             resumed: None,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use futures::lock::Mutex;
 
 use super::{Halt, Turn};
-use crate::journal::{Commit, Entry, Fact, Parking, Told};
+use crate::journal::{Commit, Entry, Fact, Parking, PartChange};
 use crate::ports::LogError;
 use crate::toolbelt::{self, OutputSchema, ToolSpec};
 use wire::protocol::{AgentState, Event};
@@ -47,7 +47,7 @@ impl Turn {
         }
         // A write that fails has changed nothing here, so the run may go on.
         let commit = self.unparking(commit);
-        let (entries, told) = (commit.entries.clone(), Told::of(&commit));
+        let (entries, told) = (commit.entries.clone(), PartChange::of(&commit));
         self.ports.log.commit(commit)?;
         self.apply(&entries, told);
         Ok(())
@@ -67,11 +67,11 @@ impl Turn {
     /// Applies a commit that the next write writes.
     pub(super) fn gather(&self, commit: Commit) {
         let commit = self.unparking(commit);
-        self.apply(&commit.entries, Told::of(&commit));
+        self.apply(&commit.entries, PartChange::of(&commit));
         self.gathered.add(commit);
     }
 
-    fn apply(&self, entries: &[Entry], told: Vec<Told>) {
+    fn apply(&self, entries: &[Entry], told: Vec<PartChange>) {
         {
             let mut record = self.record.borrow_mut();
             entries.iter().for_each(|entry| record.apply(entry));

@@ -37,7 +37,7 @@ impl Course for Steps {
         (!is_free).then_some(prompt::NOT_BEGUN)
     }
 
-    fn told(&self, session: &Session, change: &SessionChange) -> Event {
+    fn event_of(&self, session: &Session, change: &SessionChange) -> Event {
         let (of, step) = (session.definition.steps.len(), session.step + usize::from(change.ended.is_some()));
         Event::WorkflowUpdate {
             session_id: session.session_id.clone(),
@@ -74,7 +74,7 @@ impl Move {
     }
 
     /// Goes on with a message and the change that comes with it.
-    fn told(text: impl Into<String>, change: Option<SessionChange>) -> Self {
+    fn with_text(text: impl Into<String>, change: Option<SessionChange>) -> Self {
         Move::Go(Steered { texts: vec![text.into()], change })
     }
 
@@ -144,12 +144,12 @@ fn spoken(turn: &Turn, level: &mut Level) -> Move {
     }
     let stuck = |status| changed(session, status, Some("no_advance"));
     let next = match (staged.is_nudged, session.definition.stuck) {
-        (false, _) => Move::told(prompt::NUDGE, no_progress(staged, is_late)),
+        (false, _) => Move::with_text(prompt::NUDGE, no_progress(staged, is_late)),
         (true, Stuck::Abort) => Move::Stop(stuck(SessionStatus::Stuck)),
         (true, Stuck::NotifyOnly) => {
             let change = (!staged.has_told_of_answers).then(|| stuck(SessionStatus::Running));
             staged.has_told_of_answers = true;
-            Move::told(prompt::NUDGE, change.or_else(|| no_progress(staged, is_late)))
+            Move::with_text(prompt::NUDGE, change.or_else(|| no_progress(staged, is_late)))
         }
     };
     staged.is_nudged = true;
@@ -245,7 +245,7 @@ async fn judged(
             // A place has one change. The model reads that its work was sent back either way.
             let change = no_progress(staged, is_late).or_else(|| repeated_call(staged));
             let retry = || changed(&staged.session, SessionStatus::Running, Some("retry"));
-            return Ok(Move::told(prompt::retry(&instruction), Some(change.unwrap_or_else(retry))));
+            return Ok(Move::with_text(prompt::retry(&instruction), Some(change.unwrap_or_else(retry))));
         }
         Verdict::Retry { .. } => "retries_used_up",
         Verdict::Escalate => "escalated",
@@ -264,7 +264,7 @@ async fn judged(
         Decided::Denied => {
             let change = runs("denied");
             staged.retries = 0;
-            Move::told(prompt::DENIED, Some(change))
+            Move::with_text(prompt::DENIED, Some(change))
         }
         // No decision is open any more: the next message goes on.
         Decided::Unanswered => {

@@ -121,7 +121,7 @@ async fn verify(Running { turn, parent, key, arguments }: Running<'_>) -> Result
     let question = || Question {
         models: judges(turn, verifier),
         system: prompt::verifier(verifier),
-        text: told(parent, step, notes.as_deref(), results.as_deref()),
+        text: evidence(parent, step, notes.as_deref(), results.as_deref()),
         schema: schema(),
         rules: None,
         replies: REPLIES,
@@ -156,7 +156,7 @@ fn schema() -> Value {
 }
 
 /// The step, its notes and the results of its calls (W-103), as data.
-fn told(level: &Level, step: &WorkflowStep, notes: Option<&str>, results: Option<&str>) -> String {
+fn evidence(level: &Level, step: &WorkflowStep, notes: Option<&str>, results: Option<&str>) -> String {
     let of_step = format!("{}\n\n{}", step.title, step.instructions);
     let notes =
         notes.map_or_else(|| "The model has not said that the step is done.".to_owned(), str::to_owned);

@@ -36,7 +36,8 @@ struct Location {
 
 impl Workspace {
     pub(super) fn new(files: Rc<dyn Files>, context: &ToolContext) -> Result<Self, ToolError> {
-        let root = context.workspace_root.clone().ok_or_else(|| told("there is no workspace here"))?;
+        let root =
+            context.workspace_root.clone().ok_or_else(|| ToolError::new("there is no workspace here"))?;
         Ok(Workspace {
             files,
             root,
@@ -82,7 +83,7 @@ impl Workspace {
         let EditArguments { path, old_text, new_text, replace_all } = arguments;
         let location = self.location(path)?;
         if old_text.is_empty() || old_text == new_text {
-            return Err(told("old_text must not be empty, and new_text must differ from it"));
+            return Err(ToolError::new("old_text must not be empty, and new_text must differ from it"));
         }
         let Some((info, body)) = self.files.read(&location.key, MAX_FILE_BYTES).await? else {
             return Err(self.absent(&location));
@@ -97,16 +98,20 @@ impl Workspace {
             None => return Err(unread(&location)),
         }
         let text = body.and_then(|body| String::from_utf8(body).ok());
-        let text =
-            text.ok_or_else(|| told(&format!("{:?} is not a text that can be edited here", location.path)))?;
+        let text = text.ok_or_else(|| {
+            ToolError::new(format!("{:?} is not a text that can be edited here", location.path))
+        })?;
         let count = text.matches(&old_text).count();
         match count {
             0 => {
-                return Err(told(&format!("old_text was not found in {:?}", location.path)));
+                return Err(ToolError::new(format!("old_text was not found in {:?}", location.path)));
             }
             2.. if !replace_all => {
                 let why = "give more of the text around it, or set replace_all";
-                return Err(told(&format!("old_text occurs {count} times in {:?}: {why}", location.path)));
+                return Err(ToolError::new(format!(
+                    "old_text occurs {count} times in {:?}: {why}",
+                    location.path
+                )));
             }
             _ => {}
         }
@@ -203,19 +208,20 @@ impl Workspace {
 
     fn absent(&self, location: &Location) -> ToolError {
         self.seen.saw(&location.path, None);
-        told(&format!("there is no file {:?} in the workspace", location.path))
+        ToolError::new(format!("there is no file {:?} in the workspace", location.path))
     }
 }
 
 /// The whole text of a file.
 pub(super) async fn whole(files: &dyn Files, root: Option<&str>, path: &str) -> Result<String, ToolError> {
-    let root = root.ok_or_else(|| told("there is no workspace here"))?;
+    let root = root.ok_or_else(|| ToolError::new("there is no workspace here"))?;
     check(path).map_err(ToolError)?;
     let key = r2_key(root, path).ok_or_else(too_long)?;
     let found = files.read(&key, MAX_FILE_BYTES).await?;
-    let (_, body) = found.ok_or_else(|| told(&format!("there is no file {path:?} in the workspace")))?;
+    let (_, body) =
+        found.ok_or_else(|| ToolError::new(format!("there is no file {path:?} in the workspace")))?;
     let text = body.and_then(|body| String::from_utf8(body).ok());
-    text.ok_or_else(|| told(&format!("{path:?} is no text of at most {MAX_FILE_BYTES} bytes")))
+    text.ok_or_else(|| ToolError::new(format!("{path:?} is no text of at most {MAX_FILE_BYTES} bytes")))
 }
 
 /// Checks that a file of this size fits into its workspace. The first file of a named workspace creates the workspace,
@@ -282,7 +288,9 @@ fn piece(path: &str, text: &str, from: usize, lines: Option<usize>) -> String {
 
 fn check_size(bytes: usize) -> Result<(), ToolError> {
     match bytes > MAX_FILE_BYTES {
-        true => Err(told(&format!("the file would have {bytes} bytes, the limit is {MAX_FILE_BYTES}"))),
+        true => {
+            Err(ToolError::new(format!("the file would have {bytes} bytes, the limit is {MAX_FILE_BYTES}")))
+        }
         false => Ok(()),
     }
 }
@@ -295,13 +303,15 @@ fn edited(location: &Location, count: Option<usize>) -> String {
 }
 
 fn unread(location: &Location) -> ToolError {
-    told(&format!("{:?} exists, and you have not read it: read it first; nothing was changed", location.path))
+    ToolError::new(format!(
+        "{:?} exists, and you have not read it: read it first; nothing was changed",
+        location.path
+    ))
 }
 
 fn changed(location: &Location) -> ToolError {
-    told(&format!("{:?} has changed since you read it: read it again; nothing was changed", location.path))
-}
-
-fn told(text: &str) -> ToolError {
-    ToolError(text.to_owned())
+    ToolError::new(format!(
+        "{:?} has changed since you read it: read it again; nothing was changed",
+        location.path
+    ))
 }

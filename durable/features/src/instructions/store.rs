@@ -64,7 +64,7 @@ impl D1Instructions {
 
     /// The user's own, or those of a project. None: there is no such project.
     pub async fn get(&self, project: Option<&str>) -> Result<Option<Instructions>, StoreError> {
-        Ok(self.0.first(GET, &[text(project.unwrap_or_default())]).await?.map(told))
+        Ok(self.0.first(GET, &[text(project.unwrap_or_default())]).await?.map(instructions_of))
     }
 
     /// Writes them; a text that is empty deletes them. None: there is no such project.
@@ -79,10 +79,10 @@ impl D1Instructions {
             self.0.any(DELETE, &[id]).await?;
             return self.get(project).await;
         }
-        Ok(self.0.first(PUT, &[id, text(content), number(now)]).await?.map(told))
+        Ok(self.0.first(PUT, &[id, text(content), number(now)]).await?.map(instructions_of))
     }
 }
 
-fn told(Row { content, updated_at, .. }: Row) -> Instructions {
+fn instructions_of(Row { content, updated_at, .. }: Row) -> Instructions {
     Instructions { updated_at: (!content.is_empty()).then_some(updated_at), content }
 }

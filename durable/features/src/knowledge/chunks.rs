@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(row, [r#"[1,"A","b c","a b c "]"#]);
     }
 
-    fn told(text: &str) -> Vec<(String, String)> {
+    fn headed_texts(text: &str) -> Vec<(String, String)> {
         chunks(text, true).into_iter().map(|chunk| (chunk.heading, chunk.text)).collect()
     }
 
@@ -241,7 +241,7 @@ mod tests {
         let text = "Before.\n\n# Guide\n\nOne.\n\nTwo\ngoes on.\n## Install ##\n```sh\n# no heading\n\nmake\n```\n\
             ### Deep\nx\n## Run\ny\n#tag\n####### seven\n# \n# Other\r\nz";
         assert_eq!(
-            told(text),
+            headed_texts(text),
             [
                 pair("", "Before."),
                 pair("Guide", "One.\n\nTwo\ngoes on."),
@@ -258,9 +258,9 @@ mod tests {
     #[test]
     fn an_empty_document_has_no_chunks() {
         for nothing in ["", "\n\n \t\n", "# Only a heading", "\0\u{7}\u{1b}", "# A\n## B\n\n"] {
-            assert_eq!(told(nothing), [], "{nothing:?}");
+            assert_eq!(headed_texts(nothing), [], "{nothing:?}");
         }
-        assert_eq!(told("a\0b\u{8}c"), [pair("", "abc")]);
+        assert_eq!(headed_texts("a\0b\u{8}c"), [pair("", "abc")]);
     }
 
     #[test]

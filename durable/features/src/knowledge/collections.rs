@@ -87,15 +87,15 @@ async fn search(searchable: &Searchable, arguments: Arguments) -> Result<String,
     };
     let limit = limit.map_or(MAX_PASSAGES, NonZeroU32::get).min(MAX_PASSAGES);
     let found = searchable.collections.search(&ids, &query, limit).await?;
-    Ok(told(&found))
+    Ok(passage_list(&found))
 }
 
 /// The passages that fit, as data, with the names to cite them.
-fn told(found: &[Passage]) -> String {
+fn passage_list(found: &[Passage]) -> String {
     if found.is_empty() {
         return "no passage has these words; try others".to_owned();
     }
-    super::told("Documents that the user chose.", found.iter().map(marks::passage), MAX_TOLD_BYTES)
+    super::result_list("Documents that the user chose.", found.iter().map(marks::passage), MAX_TOLD_BYTES)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub(super) fn specs() -> impl Iterator<Item = ToolSpec> {
 }
 
 /// The result of a search for the model: the head, and as many items as fit into `most` bytes, each on its own lines.
-fn told(head: &str, items: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+fn result_list(head: &str, items: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let (mut told, count) = (format!("{head} {IS_DATA}\n"), items.len());
     for (at, item) in items.enumerate() {
         if told.len() + item.len() + 1 > most {

@@ -104,7 +104,7 @@ impl ToolResult {
     }
 
     /// All parts, and the structured content unless a text repeats it.
-    pub fn told(&self) -> String {
+    pub fn as_text(&self) -> String {
         let mut parts: Vec<String> = self.content.iter().map(Item::part).collect();
         if let Some(structured) = self.structured_content.as_deref() {
             let value = |text: &str| wire::json::from_str::<Value>(text).ok();
@@ -178,7 +178,7 @@ impl ListPage {
     }
 
     /// One line for each item, and the cursor of the next page.
-    pub fn told(&self) -> String {
+    pub fn as_text(&self) -> String {
         let mut lines: Vec<String> = self.resources.iter().map(Item::listed).collect();
         if lines.is_empty() {
             lines.push("(there are none)".to_owned());
@@ -197,14 +197,14 @@ impl Contents {
         (!head.ends_with(NO_TEXT)).then_some(text)
     }
 
-    pub fn told(&self) -> String {
+    pub fn as_text(&self) -> String {
         let parts: Vec<String> = self.contents.iter().map(Item::contained).collect();
         if parts.is_empty() { "(the resource is empty)".to_owned() } else { parts.join("\n") }
     }
 }
 
 impl Prompt {
-    pub fn told(&self) -> String {
+    pub fn as_text(&self) -> String {
         let head = self.description.iter().map(|what| line(what));
         let messages = self
             .messages

@@ -28,7 +28,7 @@ pub enum McpError {
 
 impl McpError {
     /// A text that tells the model what to do.
-    pub fn told(&self, server: &str) -> String {
+    pub fn explained(&self, server: &str) -> String {
         let gone = "go on without it, or try again later";
         let unknown = "the result is unknown, and the call may have taken effect";
         match self {

@@ -99,7 +99,7 @@ impl Tool for McpTool {
                     let told = format!("{IS_DATA}\n{marked}");
                     ToolReply::Ended(if is_error { Err(ToolError(told)) } else { Ok(told) })
                 }
-                Err(failure) => failed(hidden(failure.told(server))),
+                Err(failure) => failed(hidden(failure.explained(server))),
             }
         }
         .boxed_local()
@@ -129,7 +129,7 @@ async fn carried_out(
             if let Some(schema) = connection.ports.known.output_schema(&connection.server.name, name) {
                 result.check(schema)?;
             }
-            return Ok(Said::Text(result.told(), result.is_error));
+            return Ok(Said::Text(result.as_text(), result.is_error));
         }
         What::Read(reading) => reading,
     };
@@ -140,16 +140,16 @@ async fn carried_out(
             // Many servers have no templates and refuse the request.
             let templates =
                 templates.and_then(|page| parsed::<ListPage>(&page)).ok().filter(ListPage::has_some);
-            let more = templates.map(|page| format!("\nTemplates of addresses:\n{}", page.told()));
-            resources.told() + &more.unwrap_or_default()
+            let more = templates.map(|page| format!("\nTemplates of addresses:\n{}", page.as_text()));
+            resources.as_text() + &more.unwrap_or_default()
         }
         Reading::ReadResource => {
-            parsed::<Contents>(&connection.call("resources/read", &arguments).await?)?.told()
+            parsed::<Contents>(&connection.call("resources/read", &arguments).await?)?.as_text()
         }
         Reading::ListPrompts => {
-            parsed::<ListPage>(&connection.call("prompts/list", &arguments).await?)?.told()
+            parsed::<ListPage>(&connection.call("prompts/list", &arguments).await?)?.as_text()
         }
-        Reading::GetPrompt => parsed::<Prompt>(&connection.call("prompts/get", &arguments).await?)?.told(),
+        Reading::GetPrompt => parsed::<Prompt>(&connection.call("prompts/get", &arguments).await?)?.as_text(),
     };
     Ok(Said::Text(told, false))
 }

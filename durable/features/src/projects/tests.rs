@@ -40,13 +40,13 @@ impl Room {
         self.as_operation(&format!("call_t_{}", self.calls.get()), name, arguments)
     }
 
-    fn told(&self, name: &str, arguments: Value) -> Value {
+    fn done(&self, name: &str, arguments: Value) -> Value {
         serde_json::from_str(&self.call(name, arguments).unwrap()).unwrap()
     }
 
     fn project(&self) -> String {
         let new = json!({"name": "Site", "description": "a site", "template_id": "template_software"});
-        self.told("create_project", new)["project_id"].as_str().unwrap().to_owned()
+        self.done("create_project", new)["project_id"].as_str().unwrap().to_owned()
     }
 }
 
@@ -54,18 +54,18 @@ impl Room {
 #[test]
 fn a_project_from_a_template() {
     let room = Room::new();
-    let templates = room.told("list_templates", json!({}));
+    let templates = room.done("list_templates", json!({}));
     assert_eq!(templates["templates"][1]["template_id"], "template_software");
     let id = room.project();
     room.call("publish_context_document", json!({"project_id": id, "title": "Brief", "content": "one"}))
         .unwrap();
     room.call("publish_context_document", json!({"project_id": id, "title": "Brief", "content": "two"}))
         .unwrap();
-    let project = room.told("get_project", json!({"project_id": id}));
+    let project = room.done("get_project", json!({"project_id": id}));
     assert_eq!(project["tasks"], json!({"open": 5, "in_progress": 0, "done": 0, "blocked": 4}));
     let documents = project["documents"].as_array().unwrap();
     assert_eq!((documents.len(), &documents[0]["content"]), (1, &json!("two")));
-    assert_eq!(room.told("list_projects", json!({}))["projects"][0]["name"], "Site");
+    assert_eq!(room.done("list_projects", json!({}))["projects"][0]["name"], "Site");
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn a_template_of_ones_own() {
     let room = Room::new();
     let tasks = json!([{"title": "First"}, {"title": "Second", "blocked_by": ["First"]}]);
     let new = json!({"name": "Mine", "description": "d", "tasks": tasks});
-    let template = room.told("create_template", new)["template_id"].clone();
-    assert_eq!(room.told("get_template", json!({"template_id": template}))["name"], "Mine");
+    let template = room.done("create_template", new)["template_id"].clone();
+    assert_eq!(room.done("get_template", json!({"template_id": template}))["name"], "Mine");
     let new = json!({"name": "P", "description": "d", "template_id": template});
-    let project = room.told("create_project", new);
-    let tasks = room.told("list_tasks", json!({"project_id": project["project_id"]}));
+    let project = room.done("create_project", new);
+    let tasks = room.done("list_tasks", json!({"project_id": project["project_id"]}));
     assert_eq!(tasks["tasks"][1]["blockers"][0]["title"], "First");
     let circular = json!([{"title": "First", "blocked_by": ["Second"]}, {"title": "Second"}]);
     let told = room.call("create_template", json!({"name": "N", "description": "d", "tasks": circular}));
@@ -89,19 +89,19 @@ fn a_template_of_ones_own() {
 fn blockers() {
     let room = Room::new();
     let id = room.project();
-    let tasks = room.told("list_tasks", json!({"project_id": id}));
+    let tasks = room.done("list_tasks", json!({"project_id": id}));
     let task = |at: usize| tasks["tasks"][at]["task_id"].clone();
     assert_eq!(tasks["tasks"][1]["blockers"][0]["task_id"], task(0));
     let early = room.call("update_task", json!({"task_id": task(1), "status": "done"})).unwrap_err();
     assert!(early.contains("is blocked") && early.contains("Write down what it must do"), "{early}");
     room.call("update_task", json!({"task_id": task(0), "status": "done", "notes": "ok"})).unwrap();
-    let done = room.told("update_task", json!({"task_id": task(1), "status": "done", "title": "Drawn"}));
+    let done = room.done("update_task", json!({"task_id": task(1), "status": "done", "title": "Drawn"}));
     assert_eq!((&done["status"], &done["title"]), (&json!("done"), &json!("Drawn")));
     let circle = room.call("update_task", json!({"task_id": task(2), "blocked_by": [task(4)]})).unwrap_err();
     assert!(circle.contains("wait for each other"), "{circle}");
     let unknown = room.call("create_task", json!({"project_id": id, "title": "x", "blocked_by": ["nobody"]}));
     assert!(unknown.unwrap_err().contains("no task \"nobody\""));
-    let done = room.told("list_tasks", json!({"project_id": id, "status": "done"}));
+    let done = room.done("list_tasks", json!({"project_id": id, "status": "done"}));
     assert_eq!(done["tasks"].as_array().unwrap().len(), 2);
 }
 
@@ -110,9 +110,9 @@ fn blockers() {
 fn an_audit_lists_its_findings() {
     let room = Room::new();
     let id = room.project();
-    let first = room.told("list_tasks", json!({"project_id": id}))["tasks"][0]["task_id"].clone();
+    let first = room.done("list_tasks", json!({"project_id": id}))["tasks"][0]["task_id"].clone();
     room.call("delete_task", json!({"task_id": first})).unwrap();
-    let audit = room.told("audit_project", json!({"project_id": id}));
+    let audit = room.done("audit_project", json!({"project_id": id}));
     let findings = audit["findings"].to_string();
     assert!(findings.contains("waits for 1 deleted task(s)"), "{findings}");
     assert!(findings.contains("no context document"), "{findings}");
@@ -130,7 +130,7 @@ fn a_repeated_call_changes_nothing_more() {
     let other = room.as_operation("call_t_y", "create_project", new).unwrap();
     assert_ne!(other, made);
     let id = room.project();
-    let task = room.told("list_tasks", json!({"project_id": id}))["tasks"][0]["task_id"].clone();
+    let task = room.done("list_tasks", json!({"project_id": id}))["tasks"][0]["task_id"].clone();
     let change = json!({"task_id": task, "status": "in_progress"});
     for _ in 0..2 {
         room.as_operation("call_t_z", "update_task", change.clone()).unwrap();

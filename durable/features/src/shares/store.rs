@@ -53,7 +53,7 @@ impl D1Shares {
     pub async fn list(&self, thread: Option<&str>, now: u64) -> Result<Vec<ShareSummary>, StoreError> {
         let listed: Vec<Listed> =
             self.0.select(statements::LIST, &[number(now), maybe(thread, text)]).await?;
-        Ok(listed.into_iter().map(told).collect())
+        Ok(listed.into_iter().map(summary_of).collect())
     }
 
     /// Writes a new link with its snapshot, and deletes the user's links whose time is over. False where the user has as
@@ -109,7 +109,7 @@ pub async fn expire(env: &Env, now: u64, most: u32) -> Result<(), StoreError> {
     unowned::of_all(env, statements::EXPIRE_SOME, &[number(now), number(most.into())])?.run().await
 }
 
-fn told(row: Listed) -> ShareSummary {
+fn summary_of(row: Listed) -> ShareSummary {
     let Listed { id, thread_id, title, created_at, expires_at, tools, reasoning, files, messages, bytes } =
         row;
     let [tools, reasoning, files] = [tools, reasoning, files].map(|flag| flag == 1);

@@ -10,7 +10,7 @@ use futures::StreamExt;
 use futures::future::{LocalBoxFuture, pending, ready};
 use futures::stream::{self, LocalBoxStream};
 
-use super::{Call, Change, Exchange, House, Naming, Told, Verdict, Wish};
+use super::{Call, Change, EndedCall, Exchange, House, Naming, Verdict, Wish};
 use engine::budget::Amount;
 use engine::ports::{Clock, Heard, Model};
 use engine::profiles::{Chain, Limits, Price, PricedModel};
@@ -33,7 +33,7 @@ pub struct World {
     pub due_in: Cell<Option<u64>>,
     pub title: RefCell<Option<String>>,
     pub exchange: RefCell<Option<Exchange>>,
-    pub told: RefCell<Vec<Told>>,
+    pub told: RefCell<Vec<EndedCall>>,
     /// The reservations that were not settled.
     pub reserved: RefCell<BTreeMap<String, Amount>>,
     pub verdict: RefCell<Result<Verdict, StoreError>>,
@@ -87,7 +87,7 @@ impl World {
         self.due_in.set(None);
     }
 
-    fn tell(&self, told: Told) {
+    fn tell(&self, told: EndedCall) {
         // The index and the quotas know a call by its id.
         self.reserved.borrow_mut().remove(&told.id);
         let is_known = self.told.borrow().iter().any(|known| known.id == told.id);

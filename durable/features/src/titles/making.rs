@@ -77,7 +77,7 @@ fn end(naming: &dyn Naming, call: &Call, said: Option<Said>) -> Result<(), Store
     let title = said.title.filter(|_| is_free);
     let again = said.may_try_again && is_free && wish.may_try();
     let begun = super::Begun { provider: said.provider, model: said.model, ..begun };
-    let told = Some(begun.told(&wish.context_type, said.spent));
+    let told = Some(begun.ended(&wish.context_type, said.spent));
     naming.write(Change { wish: again.then_some((&wish, RETRY_MS)), told, title })
 }
 

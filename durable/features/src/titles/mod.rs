@@ -25,7 +25,7 @@ mod tests;
 pub use call::{Call, Exchange, House};
 pub use making::{CALL_MS, make};
 pub use port::{Change, Naming, Verdict};
-pub use wish::{Begun, Told, Wish};
+pub use wish::{Begun, EndedCall, Wish};
 
 /// Reads `TITLES`: whether a model names threads.
 pub fn is_on(var: impl Fn(&str) -> Option<String>) -> Result<bool, String> {

@@ -2,7 +2,7 @@
 
 use futures::future::LocalBoxFuture;
 
-use super::{Call, Exchange, Told, Wish};
+use super::{Call, EndedCall, Exchange, Wish};
 use wire::store::StoreError;
 
 /// Whether the quotas have room for a call.
@@ -18,7 +18,7 @@ pub struct Change<'a> {
     /// The wish as it is from now on, and in how many milliseconds somebody looks at it again; none: it is over.
     pub wish: Option<(&'a Wish, u64)>,
     /// A call that has ended, for the index and the quotas.
-    pub told: Option<Told>,
+    pub told: Option<EndedCall>,
     /// The thread's title.
     pub title: Option<String>,
 }

@@ -46,7 +46,7 @@ pub struct Begun {
 
 /// A call that has ended, as the index and the quotas hear of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct EndedCall {
     /// The call's id.
     pub id: String,
     pub context_type: String,
@@ -96,7 +96,7 @@ impl Wish {
 
     /// Takes the call that has begun out of the wish, as lost: nobody knows whether the provider answered, so all that
     /// was reserved is spent.
-    pub fn lose(&mut self) -> Option<Told> {
+    pub fn lose(&mut self) -> Option<EndedCall> {
         let call = self.call.take()?;
         let spent = Spent {
             outcome: ABORTED.to_owned(),
@@ -109,13 +109,13 @@ impl Wish {
             retries: 0,
             used: None,
         };
-        Some(call.told(&self.context_type, spent))
+        Some(call.ended(&self.context_type, spent))
     }
 }
 
 impl Begun {
     /// The end of the call.
-    pub fn told(self, context_type: &str, spent: Spent) -> Told {
+    pub fn ended(self, context_type: &str, spent: Spent) -> EndedCall {
         let record = CallRecord::Model {
             id: "title".to_owned(),
             provider: self.provider,
@@ -131,6 +131,6 @@ impl Begun {
             retries: spent.retries,
             outcome: spent.outcome,
         };
-        Told { id: self.id, context_type: context_type.to_owned(), record, used: spent.used }
+        EndedCall { id: self.id, context_type: context_type.to_owned(), record, used: spent.used }
     }
 }

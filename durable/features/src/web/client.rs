@@ -98,16 +98,16 @@ impl Client {
             let headers = vec![("user-agent", USER_AGENT.to_owned()), ("accept", ACCEPT.to_owned())];
             let request = HttpRequest::get(url.to_string(), headers);
             let sent = patience.wait(self.http.send(request.into())).await.map_err(|TooLate| late(&url))?;
-            let reply = sent.map_err(|Unreachable| told(&format!("{url} could not be reached")))?;
+            let reply = sent.map_err(|Unreachable| ToolError::new(format!("{url} could not be reached")))?;
             let location =
                 reply.header("location").filter(|_| matches!(reply.status, 301 | 302 | 303 | 307 | 308));
             let Some(location) = location else { return Ok(Opened { url, reply }) };
             target = self
                 .guard
                 .follow(&url, &location)
-                .map_err(|Refused(why)| told(&format!("{url} redirects: {why}")))?;
+                .map_err(|Refused(why)| ToolError::new(format!("{url} redirects: {why}")))?;
         }
-        Err(told(&format!(
+        Err(ToolError::new(format!(
             "it redirects more than {MAX_REDIRECTS} times; the last address was {}",
             target.url
         )))
@@ -135,7 +135,7 @@ impl Client {
         let (Some(name), Some(resolver)) = (&target.resolve, &self.resolver) else { return Ok(()) };
         let asked = patience
             .wait(try_join(self.addresses(resolver, name, "A"), self.addresses(resolver, name, "AAAA")));
-        let refused = |why: &str| told(&format!("the host {name:?} {why}"));
+        let refused = |why: &str| ToolError::new(format!("the host {name:?} {why}"));
         let Ok(Ok((mut addresses, others))) = asked.await else {
             return Err(refused("could not be resolved; try again later"));
         };
@@ -216,11 +216,7 @@ fn addresses(resolved: Resolved) -> Option<Vec<IpAddr>> {
 }
 
 fn late(url: &Url) -> ToolError {
-    told(&format!("{url} did not answer within {} s", PATIENCE_MS / 1000))
-}
-
-fn told(text: &str) -> ToolError {
-    ToolError(text.to_owned())
+    ToolError::new(format!("{url} did not answer within {} s", PATIENCE_MS / 1000))
 }
 
 impl From<Refused> for ToolError {

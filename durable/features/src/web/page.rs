@@ -73,7 +73,7 @@ enum End {
 async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) -> Result<String, ToolError> {
     let Opened { url, mut reply } = client.open(url, &mut patience).await?;
     if !(200..300).contains(&reply.status) {
-        return Err(told(&format!("{url} answered with status {}", reply.status)));
+        return Err(ToolError::new(format!("{url} answered with status {}", reply.status)));
     }
     let media = MediaType::parse(&reply.header("content-type").unwrap_or_default());
     let mut read = 0;
@@ -104,8 +104,8 @@ async fn fetch(client: &Client, url: &str, from: usize, mut patience: Patience) 
     drop(reply.body);
     let Some((mut reader, mut decoder)) = reading else {
         return match end {
-            End::TooLate => Err(told(&format!("{url} did not answer in time"))),
-            End::Broken => Err(told(&format!("{url} closed the connection without an answer"))),
+            End::TooLate => Err(ToolError::new(format!("{url} did not answer in time"))),
+            End::Broken => Err(ToolError::new(format!("{url} closed the connection without an answer"))),
             End::Complete | End::Full | End::TooLarge => {
                 Ok(format!("{url} (status {}): it is empty", reply.status))
             }
@@ -141,12 +141,15 @@ fn begin(
 ) -> Result<Reading, ToolError> {
     let kind = media.kind(start).ok_or_else(|| {
         let what = if media.essence.is_empty() { "no text" } else { &media.shown() };
-        told(&format!("{url} is {what}: only text can be read"))
+        ToolError::new(format!("{url} is {what}: only text can be read"))
     })?;
     let charset = media.charset(kind, start);
     let decoder = client.charsets.decoder(&charset);
     let decoder = decoder.ok_or_else(|| {
-        told(&format!("{url} is written in the character set {:?}, which is not known here", shown(&charset)))
+        ToolError::new(format!(
+            "{url} is written in the character set {:?}, which is not known here",
+            shown(&charset)
+        ))
     })?;
     Ok((Reader::new(kind, url, Window::new(from, MAX_TOLD_BYTES)), decoder))
 }
@@ -166,12 +169,8 @@ fn shown(text: &str) -> String {
 pub fn tell(what: &str, tail: &str, from: usize, window: &Window) -> Result<String, ToolError> {
     let end = window.end();
     if window.text.is_empty() && from > 0 {
-        return Err(told(&format!("{what} has no more than {end} bytes of text")));
+        return Err(ToolError::new(format!("{what} has no more than {end} bytes of text")));
     }
     let begin = end - window.text.len();
     Ok(format!("{what}, bytes {begin} to {end} of its text; {tail}\n{}\n\n{}", is_data("page"), window.text))
-}
-
-fn told(text: &str) -> ToolError {
-    ToolError(text.to_owned())
 }

@@ -84,7 +84,7 @@ impl Thread {
         listed.left_out.iter().for_each(|why| worker::console_warn!("left out: {why}"));
         for Missing { server, why } in &listed.missing {
             if let Some(why) = why {
-                worker::console_warn!("a turn starts without its tools: {}", why.told(server));
+                worker::console_warn!("a turn starts without its tools: {}", why.explained(server));
             }
         }
         Ok(Offered { servers, listed })
@@ -101,7 +101,7 @@ pub fn failures(missing: &[Missing], now: u64) -> impl Iterator<Item = News> {
             stage: "listing".to_owned(),
             tool_name: None,
             code: why.code().to_owned(),
-            message: redacted(&why.told(server)),
+            message: redacted(&why.explained(server)),
         };
         Some(News::Failed { failure, created_at: now })
     })

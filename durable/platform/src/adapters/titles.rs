@@ -20,7 +20,9 @@ use crate::storage::turn::Reason;
 use crate::thread::Thread;
 use engine::journal::TurnEnd;
 use engine::profiles::{ContextProfile, Grant, Role};
-use features::titles::{CALL_MS, Call, Change, Exchange, House, Naming, Told, Verdict, Wish, is_on, make};
+use features::titles::{
+    CALL_MS, Call, Change, EndedCall, Exchange, House, Naming, Verdict, Wish, is_on, make,
+};
 use wire::protocol::{ANONYMOUS, ApiError, FinishReason, Owner};
 use wire::store::StoreError as PortError;
 
@@ -93,8 +95,8 @@ fn read(store: &Store) -> Result<Option<Wish>, StoreError> {
 }
 
 /// A call that has ended, for D1 and the quotas. Its own id stands in the place of a turn's, because it belongs to none.
-fn spent(owner: &Owner, thread_id: &str, told: Told, created_at: u64) -> Outgoing {
-    let Told { id, context_type, record, used } = told;
+fn spent(owner: &Owner, thread_id: &str, told: EndedCall, created_at: u64) -> Outgoing {
+    let EndedCall { id, context_type, record, used } = told;
     let calls = Calls {
         turn_id: id.clone(),
         message_id: id,

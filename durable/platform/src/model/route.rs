@@ -174,7 +174,7 @@ impl Asking {
         let asking = breaker.ask(&model);
         let asked = match self.route.endpoints.get(&self.request.model.provider) {
             Some(endpoint) => {
-                let asked = endpoint.ask(&text_calls::told(&self.request)).await;
+                let asked = endpoint.ask(&text_calls::with_calls_in_text(&self.request)).await;
                 asked.map(|answer| text_calls::heard(&self.request, answer))
             }
             None => Err(Refusal::unknown()),

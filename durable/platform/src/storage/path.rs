@@ -112,7 +112,11 @@ impl Path {
 
 /// The versions that a page of messages tells of, of those that were found, each with the turn that it follows. `whole`:
 /// the list has all turns, so that each page has the versions of its own turns; otherwise it has those beside its turns.
-pub fn told(found: &[(Seq, TurnVersion)], page: &BTreeSet<&str>, whole: bool) -> Vec<TurnVersion> {
+pub fn versions_of_page(
+    found: &[(Seq, TurnVersion)],
+    page: &BTreeSet<&str>,
+    whole: bool,
+) -> Vec<TurnVersion> {
     let on_page = |version: &TurnVersion| page.contains(version.turn_id.as_str());
     let groups = found.chunk_by(|(one, _), (other, _)| one == other);
     let told = groups.flat_map(|group| {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use engine::journal::{Entry, TextPart, Told};
+use engine::journal::{Entry, PartChange, TextPart};
 use wire::protocol::{Event, Seq};
 
 use super::StoreError;
@@ -111,15 +111,15 @@ pub fn readable_items(payload: &str) -> Vec<Item<'_>> {
 const SHOWN: [&str; 5] = ["chunk", "tool_call_update", "model_call_reset", "hook_update", "history_summary"];
 
 /// The things that a row has told readers about the parts of its turn's message, with their numbers.
-pub fn told(payload: &str) -> Result<Vec<(Seq, Told)>, StoreError> {
-    items(payload)?.iter().filter_map(|item| told_by(item).transpose()).collect()
+pub fn part_changes(payload: &str) -> Result<Vec<(Seq, PartChange)>, StoreError> {
+    items(payload)?.iter().filter_map(|item| part_change(item).transpose()).collect()
 }
 
 /// The thing that an item of a row has told; none where it changes no part.
-pub fn told_by(Item(seq, _, kind, body): &Item<'_>) -> Result<Option<(Seq, Told)>, StoreError> {
+pub fn part_change(Item(seq, _, kind, body): &Item<'_>) -> Result<Option<(Seq, PartChange)>, StoreError> {
     let told = match kind.as_ref() {
-        TEXT => Some(Told::text(&wire::json::from_str(body.get())?)),
-        kind if SHOWN.contains(&kind) => Told::event(&wire::json::from_str(body.get())?),
+        TEXT => Some(PartChange::text(&wire::json::from_str(body.get())?)),
+        kind if SHOWN.contains(&kind) => PartChange::event(&wire::json::from_str(body.get())?),
         _ => None,
     };
     Ok(told.map(|told| (*seq, told)))

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::rows::{Item, TEXT, readable_items, told_by};
-use engine::journal::{Shown, Told as Shows, told_result};
+use super::rows::{Item, TEXT, part_change, readable_items};
+use engine::journal::{PartChange, Shown, told_result};
 use wire::protocol::{
     CallStatus, Content, Event, ExecutionTree, HookPoint, Place, Seq, TreeHook, TreeModelCall, TreeNode,
     preview,
@@ -32,7 +32,7 @@ pub struct Salvaged {
 }
 
 /// An event or a text that could be read.
-struct Told {
+struct SalvagedEvent {
     seq: Seq,
     key: String,
     kind: String,
@@ -55,14 +55,14 @@ pub fn salvaged<'a>(
     let (mut events, mut shows) = (Vec::new(), Vec::new());
     for payload in payloads {
         for item in readable_items(payload) {
-            shows.extend(told_by(&item).ok().flatten());
-            events.extend(told(item));
+            shows.extend(part_change(&item).ok().flatten());
+            events.extend(event_of(item));
         }
     }
-    events.sort_by_key(|told: &Told| told.seq);
+    events.sort_by_key(|told: &SalvagedEvent| told.seq);
     let ends = ends(&events);
     let mut shown = Shown::read(shows);
-    shown.add(ends.iter().filter_map(|(_, event)| Shows::event(event)));
+    shown.add(ends.iter().filter_map(|(_, event)| PartChange::event(event)));
     let entries: Vec<Value> = journal.into_iter().flat_map(|text| values(text)).collect();
     let started = entries.iter().find_map(|entry| entry.pointer("/fact/started"));
     let member = |name: &str| started.and_then(|started| started.get(name));
@@ -111,12 +111,12 @@ fn values(text: &str) -> Vec<Value> {
 }
 
 /// An item of a row, as far as it is needed here.
-fn told(Item(seq, key, kind, body): Item<'_>) -> Option<Told> {
+fn event_of(Item(seq, key, kind, body): Item<'_>) -> Option<SalvagedEvent> {
     if !KINDS.contains(&kind.as_ref()) {
         return None;
     }
     let body = wire::json::from_str(body.get()).ok()?;
-    Some(Told { seq, key: key.into_owned(), kind: kind.into_owned(), body })
+    Some(SalvagedEvent { seq, key: key.into_owned(), kind: kind.into_owned(), body })
 }
 
 /// The `kind` of a part of the answer; the others are reasoning.
@@ -146,9 +146,9 @@ fn text(value: &Value, name: &str) -> String {
     value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-fn texts(events: &[Told]) -> Vec<String> {
+fn texts(events: &[SalvagedEvent]) -> Vec<String> {
     let mut parts: Vec<Part> = Vec::new();
-    for Told { kind, body, .. } in events {
+    for SalvagedEvent { kind, body, .. } in events {
         let member = |name: &str| text(body, name);
         let model_call_id = member("model_call_id");
         if kind == RESET {
@@ -174,8 +174,8 @@ fn texts(events: &[Told]) -> Vec<String> {
 }
 
 /// Ends for the calls that have none: the wire promises one end for each start.
-fn ends(events: &[Told]) -> Vec<(String, Event)> {
-    let mut open: Vec<(String, &Told)> = Vec::new();
+fn ends(events: &[SalvagedEvent]) -> Vec<(String, Event)> {
+    let mut open: Vec<(String, &SalvagedEvent)> = Vec::new();
     for told in events {
         let id = match told.kind.as_str() {
             MODEL_CALL => text(&told.body, "model_call_id"),
@@ -194,7 +194,7 @@ fn ends(events: &[Told]) -> Vec<(String, Event)> {
 }
 
 /// The events that end an open call, with the engine's own keys: an event that is there already is not written again.
-fn end_of(start: &Told) -> Vec<(String, Value)> {
+fn end_of(start: &SalvagedEvent) -> Vec<(String, Value)> {
     let key = |word: &str| start.key.replacen("_start:", word, 1);
     let with = |members: Value| {
         let mut event = start.body.clone();
@@ -218,7 +218,7 @@ fn end_of(start: &Told) -> Vec<(String, Value)> {
 }
 
 /// The calls that readers have seen, as the engine would keep them. A call has a title if it contains something.
-fn tree(events: &[Told], ends: &[(String, Event)]) -> ExecutionTree {
+fn tree(events: &[SalvagedEvent], ends: &[(String, Event)]) -> ExecutionTree {
     let parents: BTreeSet<&str> =
         events.iter().filter_map(|told| told.body.get("parent_id").and_then(Value::as_str)).collect();
     let calls = events.iter().filter(|told| [TOOL_CALL, MODEL_CALL, HOOK].contains(&told.kind.as_str()));

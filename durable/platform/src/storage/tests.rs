@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::history::fit;
 use super::page::{Bound, LogRow, Logged, assemble};
-use super::rows::{EventRow, Fresh, entries, event_rows, journaled, told as told_parts};
+use super::rows::{EventRow, Fresh, entries, event_rows, journaled, part_changes};
 use crate::live::LiveLog;
 use crate::sse;
 use engine::journal::{Entry, Fact, Shown, TextPart};
@@ -352,7 +352,7 @@ fn the_parts_of_a_turn_are_read_from_its_rows() {
         ),
         row_of(&[], &[call(7, "b"), reset(11, "model of lost"), fresh(14, &error("x"))]),
     ];
-    let told = rows.iter().flat_map(|row| told_parts(&row.payload).unwrap()).collect();
+    let told = rows.iter().flat_map(|row| part_changes(&row.payload).unwrap()).collect();
     let shown: Vec<String> = Shown::read(told)
         .parts()
         .into_iter()
@@ -365,5 +365,5 @@ fn the_parts_of_a_turn_are_read_from_its_rows() {
         })
         .collect();
     assert_eq!(shown, ["First. ", "Inside. call", "a", "b", "Last. ", "Again. call"]);
-    assert!(told_parts("[[7,").is_err(), "such a turn cannot be rebuilt");
+    assert!(part_changes("[[7,").is_err(), "such a turn cannot be rebuilt");
 }

@@ -154,6 +154,6 @@ impl Store {
             };
             Ok((seq(row.int(0)?)?, version))
         });
-        Ok(path::told(&siblings.collect::<Result<Vec<_>, StoreError>>()?, &turn_ids, whole))
+        Ok(path::versions_of_page(&siblings.collect::<Result<Vec<_>, StoreError>>()?, &turn_ids, whole))
     }
 }

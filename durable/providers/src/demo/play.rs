@@ -16,11 +16,11 @@ pub struct Play {
 
 impl Play {
     pub fn ask(question: &str, tools: &[&str]) -> Self {
-        Play::told("two words", question, tools)
+        Play::with_system("two words", question, tools)
     }
 
     /// A conversation under this system prompt.
-    pub fn told(system: &str, question: &str, tools: &[&str]) -> Self {
+    pub fn with_system(system: &str, question: &str, tools: &[&str]) -> Self {
         let tool = |name: &&str| ToolDefinition {
             name: name.to_string(),
             description: String::new(),

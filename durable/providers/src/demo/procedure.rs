@@ -109,13 +109,13 @@ mod tests {
 
     #[test]
     fn a_step_is_judged_planned_and_noted() {
-        let judged = Play::told(super::VERIFIER, "…", &["finish_subtask"]).reply();
+        let judged = Play::with_system(super::VERIFIER, "…", &["finish_subtask"]).reply();
         assert_eq!(call(&judged).1["assessment"], "pass");
-        let with = Play::told(super::PLANNER, "<actions>\ncalculate: …", &["finish_subtask"]).reply();
+        let with = Play::with_system(super::PLANNER, "<actions>\ncalculate: …", &["finish_subtask"]).reply();
         assert_eq!(call(&with).1["plan"].as_array().unwrap().len(), 2);
-        let without = Play::told(super::PLANNER, "<actions>\n", &["finish_subtask"]).reply();
+        let without = Play::with_system(super::PLANNER, "<actions>\n", &["finish_subtask"]).reply();
         assert_eq!(call(&without).1["plan"][0]["action"], "complete_step");
-        let noted = Play::told(super::NOTES, "…", &["finish_subtask"]).reply();
+        let noted = Play::with_system(super::NOTES, "…", &["finish_subtask"]).reply();
         assert!(call(&noted).1["notesMarkdown"].as_str().unwrap().chars().count() >= 50);
     }
 }

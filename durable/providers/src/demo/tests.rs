@@ -252,7 +252,7 @@ fn the_examples_of_the_page_have_answers_of_their_own() {
 #[test]
 fn a_conversation_is_named_by_its_first_words() {
     let question = "<message from=\"user\">\nWhat is 17 * 23, and why?\n</message>\n<message from=\"assistant\">\n391.\n</message>";
-    let reply = |system| Play::told(system, question, &[]).reply().text;
+    let reply = |system| Play::with_system(system, question, &[]).reply().text;
     assert_eq!(reply("You name a conversation."), "<title>Demo: What is 17 * 23,</title>");
     assert!(!reply("You are an assistant.").contains("<title>"));
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Gemini;
 use super::response_tests::fresh;
-use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, told};
+use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, text_and_reasoning};
 use wire::model::{ModelEvent, ModelReply, ReplyFinish};
 
 #[test]
@@ -21,7 +21,7 @@ fn recorded_streams() {
 }
 
 fn check(events: &[ModelEvent], reply: &ModelReply, expect: &Value) {
-    let (text, thinking) = told(events);
+    let (text, thinking) = text_and_reasoning(events);
     assert_eq!([&text, &thinking], [expect["text"].as_str().unwrap(), expect["thinking"].as_str().unwrap()]);
     assert_eq!(text, reply.text);
     let finish = match (expect["finish_reason"].as_str(), reply.tool_calls.is_empty()) {

@@ -7,7 +7,7 @@ use crate::codec::{Codec, Decoder};
 use crate::gemini::Gemini;
 use crate::openai_chat::OpenAiChat;
 use crate::openai_responses::OpenAiResponses;
-use crate::testing::{calls, definition, failure, reasoning, reply, request, text, told};
+use crate::testing::{calls, definition, failure, reasoning, reply, request, text, text_and_reasoning};
 use wire::model::{ModelEvent, ModelReply};
 
 /// The decoder of a request with the tool `calculate`.
@@ -34,8 +34,8 @@ fn told_of(pieces: &[&str]) -> (String, String) {
     let mut choices: Vec<&str> = deltas.iter().map(String::as_str).collect();
     choices.push("\"delta\":{},\"finish_reason\":\"stop\"");
     let (events, reply) = read(&choices);
-    assert_eq!(told(&events).0, reply.text, "{pieces:?}");
-    told(&events)
+    assert_eq!(text_and_reasoning(&events).0, reply.text, "{pieces:?}");
+    text_and_reasoning(&events)
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn halves_of_a_pair_are_joined_in_reasoning_and_arguments() {
         r#""delta":{"tool_calls":[{"index":0,"function":{"arguments":"\ude0b\"}"}}]}"#,
         r#""finish_reason":"tool_calls""#,
     ]);
-    assert_eq!(told(&events), ("t\u{1f60c}".to_owned(), "r\u{1f60b}".to_owned()));
+    assert_eq!(text_and_reasoning(&events), ("t\u{1f60c}".to_owned(), "r\u{1f60b}".to_owned()));
     assert_eq!(calls(&answer), [("a", "calculate", "{\"x\":\"\u{1f60b}\"}"), ("b", "calculate", "\u{fffd}")]);
     let raw = answer.raw.expect("reasoning goes back").json.0.get().to_owned();
     assert!(raw.contains("\"r\u{1f60b}\""), "{raw}");
@@ -117,7 +117,11 @@ fn other_shapes_of_a_choice_are_read_as_what_they_are() {
         r#""delta":{"content":"ok"},"error":{}"#,
     ] {
         let (events, reply) = read(&[shape, r#""delta":{},"finish_reason":"STOP""#]);
-        assert_eq!((told(&events).0, reply.text), ("ok".to_owned(), "ok".to_owned()), "{shape}");
+        assert_eq!(
+            (text_and_reasoning(&events).0, reply.text),
+            ("ok".to_owned(), "ok".to_owned()),
+            "{shape}"
+        );
     }
     for shape in [
         r#""delta":{"tool_calls":[{"index":"0","id":"c","function":{"name":"calculate","arguments":"{\"a\":1}"}}]}"#,
@@ -161,7 +165,7 @@ fn a_whole_reply_is_read_where_a_stream_was_asked_for() {
     let url = "https://api.example";
     let whole = |codec: &dyn Codec, json: &str| {
         let (events, reply) = reply(&decoders(codec), json.as_bytes());
-        (told(&events).0, reply.finish.as_str(), reply.usage.map(|usage| usage.input_tokens))
+        (text_and_reasoning(&events).0, reply.finish.as_str(), reply.usage.map(|usage| usage.input_tokens))
     };
     let expected = ("ok".to_owned(), "stop", Some(3));
     let chat = r#" {"choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],
@@ -199,7 +203,7 @@ fn blanks_before_a_tag_are_bounded() {
         let blanks = format!("\"delta\":{{\"content\":\"{}\"}}", " ".repeat(blanks));
         let thought = r#""delta":{"content":"<think>x</think>y"}"#;
         let (events, reply) = read(&[&blanks, thought, r#""finish_reason":"stop""#]);
-        (told(&events), reply.text)
+        (text_and_reasoning(&events), reply.text)
     };
     assert_eq!(said(super::MAX_BLANKS).1, "y");
     let beyond = said(super::MAX_BLANKS + 1);

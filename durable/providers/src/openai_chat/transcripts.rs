@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::OpenAiChat;
 use super::response_tests::{every_way, fresh};
-use crate::testing::{cut_and_split, goes_back, recorded, told};
+use crate::testing::{cut_and_split, goes_back, recorded, text_and_reasoning};
 use wire::model::{ModelEvent, ReplyFinish};
 
 #[test]
@@ -18,7 +18,7 @@ fn recorded_streams() {
 fn check(stream: &[u8], expect: &Value) {
     let (events, end) = every_way(stream);
     let choice = &expect["choices"]["0"];
-    assert_eq!(choice["reasoning"], *told(&events).1);
+    assert_eq!(choice["reasoning"], *text_and_reasoning(&events).1);
     let Some(ModelEvent::Finished(reply)) = events.last() else {
         assert!(expect.get("sdk_raised").is_some(), "no reply: {end:?}");
         cut_and_split(&fresh, stream, None);

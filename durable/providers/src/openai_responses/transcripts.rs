@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::OpenAiResponses;
 use super::response_tests::fresh;
-use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, told};
+use crate::testing::{calls, cut_and_split, every_way, goes_back, raw_of, recorded, text_and_reasoning};
 use wire::model::{ModelErrorKind, ModelEvent, ModelReply, ReplyFinish};
 
 #[test]
@@ -32,7 +32,7 @@ fn recorded_streams() {
 }
 
 fn check(name: &str, events: &[ModelEvent], reply: &ModelReply, expect: &Value) {
-    let (text, reasoning) = told(events);
+    let (text, reasoning) = text_and_reasoning(events);
     assert_eq!(text, reply.text);
     let refused = expect["events"].get("response.refusal.delta").is_some();
     match refused {

@@ -2,8 +2,8 @@ use super::*;
 use ChunkKind::{Reasoning, Text};
 use wire::protocol::CUT_MARK;
 
-fn text(part: &str, kind: ChunkKind, parent: Option<&str>, text: &str) -> Told {
-    Told::Text {
+fn text(part: &str, kind: ChunkKind, parent: Option<&str>, text: &str) -> PartChange {
+    PartChange::Text {
         part_id: part.to_owned(),
         model_call_id: part.chars().take(1).collect(),
         kind,
@@ -12,8 +12,8 @@ fn text(part: &str, kind: ChunkKind, parent: Option<&str>, text: &str) -> Told {
     }
 }
 
-fn called(id: &str) -> Told {
-    Told::Called { tool_call_id: id.to_owned(), place: Place::default(), args: None }
+fn called(id: &str) -> PartChange {
+    PartChange::Called { tool_call_id: id.to_owned(), place: Place::default(), args: None }
 }
 
 /// Each part as its first letter and its text or id; a `!` stands for the mark of a cut.
@@ -55,19 +55,19 @@ fn pieces_of_a_part_are_joined_whatever_stands_between_them() {
 // Issue 19, item 3.
 #[test]
 fn a_later_summary_takes_the_place_of_the_one_before() {
-    let summary = |text: Option<&str>| Told::Summary { text: text.map(str::to_owned) };
+    let summary = |text: Option<&str>| PartChange::Summary { text: text.map(str::to_owned) };
     let mut shown = Shown::default();
     shown.add([summary(Some("one")), text("a0", Text, None, "So."), summary(Some("two"))]);
     assert!(!shown.has_left_out());
     shown.add([summary(None), called("call"), summary(None)]);
-    shown.add([Told::Reset { model_call_id: "a".to_owned() }]);
+    shown.add([PartChange::Reset { model_call_id: "a".to_owned() }]);
     assert!(shown.has_left_out());
     assert_eq!(lines(&shown), ["s two", "s ", "c call"], "a reset drops no note");
 }
 
 #[test]
 fn a_reset_drops_the_parts_of_its_model_call_alone() {
-    let reset = || Told::Reset { model_call_id: "b".to_owned() };
+    let reset = || PartChange::Reset { model_call_id: "b".to_owned() };
     let told = [
         (1, text("a0", Text, None, "kept")),
         (2, text("b0", Reasoning, None, "lost")),
@@ -85,7 +85,7 @@ fn a_reset_drops_the_parts_of_its_model_call_alone() {
 
 #[test]
 fn parts_that_only_repeat_the_content_are_left_out() {
-    let of = |told: &[Told], content: &str| {
+    let of = |told: &[PartChange], content: &str| {
         let mut shown = Shown::default();
         shown.add(told.to_vec());
         shown.parts_beside(content).len()
@@ -145,7 +145,7 @@ fn the_sources_of_calls_are_kept_up_to_their_limit() {
         });
         calls.collect()
     };
-    let found = |id: &str, titles: Vec<String>| Told::Ended {
+    let found = |id: &str, titles: Vec<String>| PartChange::Ended {
         tool_call_id: id.to_owned(),
         result: None,
         sources: titles.into_iter().map(|title| Source { title }).collect(),
@@ -175,12 +175,12 @@ fn details(shown: &Shown) -> Vec<(usize, usize)> {
 }
 
 /// The start of a call with this argument, or its end with this result.
-fn updated(id: &str, status: CallStatus, text: String) -> Option<Told> {
+fn updated(id: &str, status: CallStatus, text: String) -> Option<PartChange> {
     let (args, result) = match status {
         CallStatus::Start => (Some(serde_json::Value::String(text)), None),
         CallStatus::End => (None, Some(text)),
     };
-    Told::event(&Event::ToolCallUpdate {
+    PartChange::event(&Event::ToolCallUpdate {
         tool_call_id: id.to_owned(),
         name: "fetch_page".to_owned(),
         status,
@@ -247,7 +247,7 @@ fn the_arguments_and_results_of_calls_are_kept_up_to_their_limit() {
 // Issue 19, item 1: the result of a subtask is the last text of its level.
 #[test]
 fn a_result_that_repeats_a_text_is_not_kept_twice() {
-    let ended = |text: &str| Told::Ended {
+    let ended = |text: &str| PartChange::Ended {
         tool_call_id: "call".to_owned(),
         result: Some(format!("{text}…")),
         sources: Vec::new(),

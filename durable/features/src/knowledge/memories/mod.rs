@@ -125,16 +125,16 @@ async fn recall(
     let limit = limit.map_or(MAX_RECALLED, NonZeroU32::get).min(MAX_RECALLED);
     let found = memories.recall(query, limit).await?;
     match (found.is_empty(), query) {
-        (false, _) => Ok(told(&found)),
+        (false, _) => Ok(memory_list(&found)),
         (true, None) => Ok("nothing is remembered yet".to_owned()),
         (true, Some(_)) => Ok("no memory has these words; try others, or recall without a query".to_owned()),
     }
 }
 
 /// The memories that fit, as data, with their ids.
-fn told(found: &[Memory]) -> String {
+fn memory_list(found: &[Memory]) -> String {
     let head = "Memories of this user from earlier conversations.";
-    super::told(head, found.iter().map(marks::memory), MAX_TOLD_BYTES)
+    super::result_list(head, found.iter().map(marks::memory), MAX_TOLD_BYTES)
 }
 
 async fn forget(

@@ -68,7 +68,7 @@ fn revisions_are_negotiated() {
             assert_eq!(headers["mcp-protocol-version"], theirs);
             assert!(!headers.contains_key("mcp-session-id"), "a server may keep no sessions");
         } else {
-            assert!(result.unwrap_err().told("docs").contains(theirs));
+            assert!(result.unwrap_err().explained("docs").contains(theirs));
         }
     }
 }
@@ -124,7 +124,7 @@ fn a_lone_surrogate_in_a_result_is_read() {
 fn errors_are_told() {
     let error = json!({"jsonrpc": "2.0", "id": 2, "error": {"code": -32602, "message": "no such city"}});
     let case = Case::opening(move |_| Says::json(&error));
-    let told = call(&case.connection()).unwrap_err().told("docs");
+    let told = call(&case.connection()).unwrap_err().explained("docs");
     assert_eq!(told, "the MCP server docs refused the call: no such city (error -32602)");
 
     for (says, part) in [
@@ -141,7 +141,7 @@ fn errors_are_told() {
     ] {
         let says = RefCell::new(Some(says));
         let case = Case::opening(move |_| says.take().unwrap());
-        let told = call(&case.connection()).unwrap_err().told("docs");
+        let told = call(&case.connection()).unwrap_err().explained("docs");
         assert!(told.contains(part), "{told}");
     }
 }
@@ -276,7 +276,7 @@ fn progress_keeps_a_call_alive() {
     let silent = block_on(connection.read(None, 7, reply)).map(drop).unwrap_err();
     assert_eq!(silent, McpError::Silent(30_000, Some("3 of 3, half".to_owned())));
     assert_eq!(case.time.now_ms(), 3 * 20_000 + 30_000);
-    assert!(silent.told("docs").contains("its last progress was 3 of 3, half"));
+    assert!(silent.explained("docs").contains("its last progress was 3 of 3, half"));
 }
 
 // Servers that send gigabytes.

@@ -2,7 +2,7 @@ use super::*;
 use crate::mcp::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
 
 fn told(result: &Value) -> String {
-    serde_json::from_value::<ToolResult>(result.clone()).unwrap().told()
+    serde_json::from_value::<ToolResult>(result.clone()).unwrap().as_text()
 }
 
 #[test]
@@ -42,22 +42,22 @@ fn structured_content_appears_once() {
 fn lists_resources_and_prompts_are_text() {
     let page = json!({"resources": [{"uri": "a://1", "name": "one"}], "nextCursor": "p\n2"});
     let page: ListPage = serde_json::from_value(page).unwrap();
-    assert_eq!(page.told(), "a://1 one\n[there are more: call again with the cursor \"p\\n2\"]");
+    assert_eq!(page.as_text(), "a://1 one\n[there are more: call again with the cursor \"p\\n2\"]");
     let arguments = json!([{"name": "city", "required": true}, {"name": "when"}]);
     let page = json!({"prompts": [{"name": "weather", "description": "asks", "arguments": arguments}]});
     let page: ListPage = serde_json::from_value(page).unwrap();
-    assert_eq!(page.told(), "weather (city, when?): asks");
+    assert_eq!(page.as_text(), "weather (city, when?): asks");
     let page: ListPage = serde_json::from_value(json!({"resourceTemplates": []})).unwrap();
-    assert_eq!(page.told(), "(there are none)");
+    assert_eq!(page.as_text(), "(there are none)");
     let contents = json!({"contents": [{"uri": "a://1", "mimeType": "text/plain", "text": "x"}, {"uri": "a://2", "blob": "AAAA"}]});
     let contents: Contents = serde_json::from_value(contents).unwrap();
     assert_eq!(
-        contents.told(),
+        contents.as_text(),
         "[resource a://1, text/plain]\nx\n[resource a://2, unknown type, 3 bytes that are no text]"
     );
     let prompt = json!({"description": "d", "messages": [{"role": "user", "content": {"type": "text", "text": "Hi"}}]});
     let prompt: Prompt = serde_json::from_value(prompt).unwrap();
-    assert_eq!(prompt.told(), "d\n[user]\nHi");
+    assert_eq!(prompt.as_text(), "d\n[user]\nHi");
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn failures_of_a_token_endpoint_are_told() {
     ] {
         let says = RefCell::new(Some(says));
         let case = Case::new(move |_| says.take().unwrap());
-        let told = call(&case.connection_with(client_credentials())).unwrap_err().told("docs");
+        let told = call(&case.connection_with(client_credentials())).unwrap_err().explained("docs");
         assert!(told.contains(part) && !told.contains(SECRET), "{told}");
     }
     let fits = one(16 << 10);
@@ -130,7 +130,7 @@ fn secrets_in_replies_are_hidden() {
         }
     });
     let connection = case.connection_with(client_credentials());
-    let told = call(&connection).unwrap_err().told("docs");
+    let told = call(&connection).unwrap_err().explained("docs");
     assert!(told.ends_with("you said [redacted] and [redacted]"), "{told}");
     assert_eq!(connection.hidden("Bearer token-1, s3cret/+".to_owned()), "Bearer [redacted], [redacted]");
 }

@@ -105,7 +105,7 @@ impl Tool for WebSearch {
             let Arguments { query, count } = arguments?;
             let (query, count) = (query.trim(), count.map_or(RESULTS, NonZeroUsize::get).min(MAX_RESULTS));
             if query.is_empty() || query.chars().nth(MAX_QUERY_CHARS).is_some() {
-                return Err(told(&format!("the query must have 1 to {MAX_QUERY_CHARS} characters")));
+                return Err(ToolError::new(format!("the query must have 1 to {MAX_QUERY_CHARS} characters")));
             }
             let mut patience = Patience::new(&context.clock);
             let asked = client.ask(service.request(query, count), MAX_ANSWER_BYTES, &mut patience).await;
@@ -120,7 +120,7 @@ impl Tool for WebSearch {
 fn read(service: &Service, asked: Result<(u16, Vec<u8>), Silence>) -> Result<Vec<Hit>, ToolError> {
     let nonsense = "the search service answered with something other than results; try again later";
     let why = match asked {
-        Ok((200..300, body)) => return service.hits(&body).ok_or_else(|| told(nonsense)),
+        Ok((200..300, body)) => return service.hits(&body).ok_or_else(|| ToolError::new(nonsense)),
         Ok((400 | 422, _)) => "the search service did not understand the query; make it simpler",
         Ok((401..=403, _)) => "the search service takes no requests of this deployment; go on without it",
         Ok((429, _)) => "the search service takes no more requests for now; try again later",
@@ -130,7 +130,7 @@ fn read(service: &Service, asked: Result<(u16, Vec<u8>), Silence>) -> Result<Vec
         Err(Silence::TooLate) => "the search service did not answer in time; try again",
         Err(Silence::TooLarge) => nonsense,
     };
-    Err(told(why))
+    Err(ToolError::new(why))
 }
 
 fn tell(query: &str, hits: &[Hit], count: usize) -> String {
@@ -185,8 +185,4 @@ fn query_string(pairs: &[(&str, &str)]) -> String {
         .iter()
         .map(|(name, value)| format!("{name}={}", byte_serialize(value.as_bytes()).collect::<String>()));
     pairs.collect::<Vec<_>>().join("&")
-}
-
-fn told(text: &str) -> ToolError {
-    ToolError(text.to_owned())
 }

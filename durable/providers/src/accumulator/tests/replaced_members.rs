@@ -171,7 +171,7 @@ fn words_of(events: &[ModelEvent]) -> Words {
         _ => vec![],
     };
     calls.sort();
-    (testing::told(events), calls)
+    (testing::text_and_reasoning(events), calls)
 }
 
 impl Recording {
@@ -190,7 +190,7 @@ impl Recording {
         let mut goes_on = true;
         for event in &events {
             goes_on = goes_on && decoder.feed(event.text.as_bytes(), &mut so_far).is_ok();
-            let (text, reasoning) = testing::told(&so_far);
+            let (text, reasoning) = testing::text_and_reasoning(&so_far);
             told.push((text.len(), reasoning.len()));
         }
         Recording { name: name.to_owned(), events, outcome, told }
@@ -275,7 +275,9 @@ impl Table {
         }
         match (outcome.0.last(), &outcome.1) {
             (Some(ModelEvent::Finished(_)), Err(_)) => return fail("a reply and an error"),
-            (Some(ModelEvent::Finished(reply)), Ok(())) if reply.text != testing::told(&outcome.0).0 => {
+            (Some(ModelEvent::Finished(reply)), Ok(()))
+                if reply.text != testing::text_and_reasoning(&outcome.0).0 =>
+            {
                 return fail("another text in the reply");
             }
             _ => {}
@@ -366,7 +368,8 @@ fn keeps_texts(
             false => then == now,
         }
     };
-    let (then, now) = (testing::told(&recording.outcome.0), testing::told(&outcome.0));
+    let (then, now) =
+        (testing::text_and_reasoning(&recording.outcome.0), testing::text_and_reasoning(&outcome.0));
     same(&then.0, &now.0, from.0, to.0) && same(&then.1, &now.1, from.1, to.1)
 }
 
