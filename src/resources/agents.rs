@@ -13,12 +13,17 @@ use crate::routes::threads;
 use wire::protocol::{AGENT_NAME, AgentList, AgentRounds};
 
 routes! {
-    /// Lists the agents of a thread that the path has, `main` among them, with their instructions and hooks.
+    /// Lists the agents of a thread that the path has, `main` among them, with their instructions and hooks. The
+    /// instructions of `main` are its live prompt. See docs/agents.md.
     Get "/api/threads/{}/agents" => Agents(id), Needs(Read), Nothing, Reads,
         |r| r.ask(id, ThreadCommand::Agents),
         |row| row.in_thread().gives::<AgentList>(200);
-    /// Restores an agent from a dump, with the agents below it, under free names. All of them are restored, or none. Each hears
-    /// that it woke in another conversation.
+    /// Restores an agent from a dump, with the agents below it, under free names. All of them are restored, or none. Each
+    /// hears that it woke in another conversation. A dump has at most 2 MB, 17 agents and 1,000 rounds of at most 450,000
+    /// bytes each. The parameter `as` gives the first agent another name. The answer is 409 `agent_exists` where names are
+    /// taken, and lists them; the same code answers for a thread without room. The dump counts as an upload. A member that
+    /// a dump does not have is a 400 that names it by its path. Images and files have the rules of a chat message. See
+    /// docs/agents.md.
     Post "/api/threads/{}/agents" => RestoreAgent(id), Needs(Write), json_of::<AgentDump>(MAX_DUMP_BYTES), Uploads,
         |r| threads::restore_agent(r.call, r.caller.owner()?, id, r.body),
         |row| row
@@ -34,8 +39,10 @@ routes! {
             r.ask(id, ThreadCommand::AgentRounds { name: agent.to_owned(), cursor })
         },
         |row| row.in_thread().query(cursor()).gives::<AgentRounds>(200).refuses(&[E::AgentNotFound]);
-    /// Returns an agent with all that it remembers, and the agents below it. `main` has its prompt as its instructions, and the
-    /// turns of the conversation as its rounds. The oldest rounds of all are left out where a dump has no room for them.
+    /// Returns an agent with all that it remembers, and the agents below it. `main` has its prompt as its instructions, and
+    /// the turns of the conversation as its rounds. The oldest rounds of all are left out where a dump has no room for
+    /// them. A dump has at most the newest 1,000 rounds of all these agents, and `cut` says that older ones were left out.
+    /// The messages lack their provider's own form. See "Dumps" in docs/agents.md.
     Get "/api/threads/{}/agents/{}/dump" => DumpAgent(id, agent), Needs(Read), Nothing, Reads,
         |r| r.ask(id, ThreadCommand::DumpAgent { name: agent.to_owned() }),
         |row| row.in_thread().gives::<AgentDump>(200).refuses(&[E::AgentNotFound, E::InvalidRequest]);

@@ -8,7 +8,8 @@ use crate::routes::audit;
 use wire::protocol::AuditPage;
 
 routes! {
-    /// Returns a page of the tenant's audit log, newest first: who did what, and when. Its entries cannot be changed.
+    /// Returns a page of the tenant's audit log, newest first: who did what, and when. Its entries cannot be changed. The
+    /// route needs the scope `admin`. `action` is a word of the table in docs/operations.md, "Audit log".
     Get "/api/audit" => Audit, Needs(Admin), Nothing, Reads,
         |r| audit::list(r.call, r.caller.verified()?),
         |row| row.pages().gives::<AuditPage>(200);

@@ -11,11 +11,12 @@ use crate::routes::bookmarks;
 use wire::protocol::{Bookmark, BookmarkList};
 
 routes! {
-    /// Lists the user's bookmarks, newest first: those of a thread, or all.
+    /// Lists the user's bookmarks, newest first: those of a thread, or all. A bookmark goes with its thread.
     Get "/api/bookmarks" => Bookmarks, Needs(Read), Nothing, Reads,
         |r| bookmarks::list(r.call, r.caller.owner()?),
         |row| row.pages().query(thread("The thread whose bookmarks to list.")).gives::<BookmarkList>(200);
-    /// Bookmarks a message. The bookmark keeps the beginning of the message. A user has at most 1,000.
+    /// Bookmarks a message. The bookmark keeps the beginning of the message. A user has at most 1,000. One more is 409
+    /// `too_many_bookmarks`. A repetition changes nothing.
     Put "/api/threads/{}/bookmarks/{}" => PutBookmark(id, message), Needs(Write), Nothing,
         Count(MAX_BOOKMARKS as u64, "bookmarks of a user"),
         |r| bookmarks::put(r.call, r.caller.owner()?, id, message),

@@ -37,7 +37,9 @@ routes! {
         |r| collections::documents(r.call, r.caller.owner()?, collection),
         |row| row.in_collection().pages().gives::<DocumentList>(200);
     /// Adds a document to a collection. The body is the document, in UTF-8, UTF-16 or windows-1252, whose other name is
-    /// ISO-8859-1. The service keeps its text.
+    /// ISO-8859-1. The service keeps its text. The `content-type` is `text/plain`, `text/markdown`, `text/html`, `text/csv`
+    /// or `application/json`, perhaps with a `charset`, or `application/pdf`. See "Knowledge beyond a thread" in
+    /// docs/wire-protocol.md.
     Post "/api/collections/{}/documents" => AddDocument(collection), Needs(Write), Body::Document, Uploads,
         |r| collections::add(r.call, r.caller.owner()?, collection, take(r.body)),
         |row| row
@@ -51,7 +53,8 @@ routes! {
         Deletes,
         |r| collections::remove(r.call, r.caller.owner()?, collection, document),
         |row| row.in_collection().gives_nothing("It is deleted.").refuses(&[E::DocumentNotFound]);
-    /// Searches a collection's documents and returns the passages that match, best first.
+    /// Searches a collection's documents and returns the passages that match, best first. The answer has 20 passages at
+    /// most. `q` has at most 200 characters.
     Get "/api/collections/{}/search" => SearchCollection(collection), Needs(Read), Nothing, Reads,
         |r| collections::search(r.call, r.caller.owner()?, collection),
         |row| row

@@ -17,7 +17,8 @@ use wire::protocol::OpenAiApi;
 
 routes! {
     /// Answers a chat of the AI SDK with its UI message stream: the newest message of the user, or calls that wait for an
-    /// answer. Of the chat in the body only the end counts, because the thread has the rest.
+    /// answer. Of the chat in the body only the end counts, because the thread has the rest. The turn is one of
+    /// `POST /api/chat`, in the client's own form. See docs/clients.md.
     Post "/api/ai-sdk/chat" => AiSdkChat, Needs(Write), json_of::<ChatBody>(MAX_CHAT_BYTES), Turns,
         |r| ai_sdk::answer(r.call, r.caller.owner()?, take(r.body)),
         |row| row
@@ -30,7 +31,8 @@ routes! {
             .streams_in_a_dialect()
             .refuses_turns()
             .refuses(&[E::NotWaiting]);
-    /// Streams the running turn of a chat of the AI SDK from its start.
+    /// Streams the running turn of a chat of the AI SDK from its start. The events have the client's own form. See
+    /// docs/clients.md.
     Get "/api/ai-sdk/chat/{}/stream" => AiSdkStream(chat), Needs(Read), Nothing, Reads,
         |r| foreign::ask(r.call, ai_sdk::ask(r.caller.owner()?, chat, ai_sdk::replay())?),
         |row| row
@@ -39,16 +41,17 @@ routes! {
             .gives_nothing("No turn runs.")
             .refuses(&[E::TooManyStreams, E::TurnOnHold]);
     /// Stops the running turn of a chat of the AI SDK, and waits for its end. The client's own stop only closes its
-    /// connection.
+    /// connection. See docs/clients.md.
     Delete "/api/ai-sdk/chat/{}/stream" => AiSdkCancel(chat), Needs(Write), Nothing, EndsOnce,
         |r| foreign::ask(r.call, ai_sdk::ask(r.caller.owner()?, chat, ThreadCommand::Cancel)?),
         |row| row.in_thread().gives::<Cancelled>(200);
-    /// Lists the models that a request of OpenAI's clients may name.
+    /// Lists the models that a request of OpenAI's clients may name. Errors have OpenAI's form. See docs/clients.md.
     Get "/v1/models" => OpenAiModels, Needs(Read), Nothing, Reads,
         |r| ready(openai::models(r.call)),
         |row| row.gives::<Map<String, Value>>(200);
     /// Answers a chat of OpenAI's Chat Completions: the newest message of the user, or calls that wait for an answer. A new
-    /// thread imports the conversation before it.
+    /// thread imports the conversation before it. The turn is one of `POST /api/chat`, in the client's own form. Errors
+    /// have OpenAI's form. See docs/clients.md.
     Post "/v1/chat/completions" => ChatCompletion, Needs(Write), json_of::<CompletionBody>(MAX_CHAT_BYTES), Turns,
         |r| openai::answer(r.call, r.caller.owner()?, take(r.body), OpenAiApi::ChatCompletions),
         |row| row
@@ -56,11 +59,12 @@ routes! {
                 "model": "espalier", "messages": [{ "role": "user", "content": "What is 17 * 23?" }], "stream": true,
             }))
             .answers_of_openai();
-    /// Creates a response of OpenAI's Responses: the part of a turn up to its end, or up to a call that waits.
+    /// Creates a response of OpenAI's Responses: the part of a turn up to its end, or up to a call that waits. The turn is
+    /// one of `POST /api/chat`, in the client's own form. Errors have OpenAI's form. See docs/clients.md.
     Post "/v1/responses" => CreateResponse, Needs(Write), json_of::<ResponseBody>(MAX_CHAT_BYTES), Turns,
         |r| openai::answer(r.call, r.caller.owner()?, take(r.body), OpenAiApi::Responses),
         |row| row.takes(json!({ "model": "espalier", "input": "What is 17 * 23?" })).answers_of_openai();
-    /// Returns a response as it is now, or streams its events.
+    /// Returns a response as it is now, or streams its events. Errors have OpenAI's form. See docs/clients.md.
     Get "/v1/responses/{}" => Response(response), Needs(Read), Nothing, Reads,
         |r| foreign::ask(r.call, openai::response(r.call, r.caller.owner()?, response, false)?),
         |row| row
@@ -69,7 +73,8 @@ routes! {
             .query(Parameter::new("starting_after", "The number of the last event that the client has.", event_number()))
             .answers_in_a_dialect()
             .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]);
-    /// Stops the turn of a response, waits for its end, and returns the response.
+    /// Stops the turn of a response, waits for its end, and returns the response. Errors have OpenAI's form. See
+    /// docs/clients.md.
     Post "/v1/responses/{}/cancel" => CancelResponse(response), Needs(Write), Nothing, EndsOnce,
         |r| foreign::ask(r.call, openai::response(r.call, r.caller.owner()?, response, true)?),
         |row| row
@@ -77,7 +82,8 @@ routes! {
             .gives::<Map<String, Value>>(200)
             .refuses(&[E::MessageNotFound, E::TooManyStreams, E::TurnOnHold]);
     /// Takes a message of the Model Context Protocol: a request, whose response is JSON or a stream of events, or a
-    /// notification. Revision 2026-07-28 repeats parts of the body in headers. A tool needs the scope of its own route.
+    /// notification. Revision 2026-07-28 repeats parts of the body in headers. A tool needs the scope of its own route. The
+    /// service is an MCP server here. See docs/clients.md.
     Post "/mcp" => Mcp, NeedsAtOrigin(Read), json::<MessageBody>(), OtherRoutes,
         |r| mcp::answer(r.call, r.caller, take(r.body)),
         |row| row
@@ -85,7 +91,8 @@ routes! {
             .answers(200, "The response, or its events as they come.", Some(Content::ForeignJson))
             .answers(202, "A notification was taken.", None)
             .refuses(&[E::RouteNotFound]);
-    /// Tells clients of MCP which issuers give tokens for this service (RFC 9728).
+    /// Tells clients of MCP which issuers give tokens for this service (RFC 9728). The tokens come as
+    /// `Authorization: Bearer`. The answer is 404 where the service trusts no such issuer.
     Get "/.well-known/oauth-protected-resource" => ProtectedResource, Open, Nothing, Reads,
         |r| ready(mcp::protected_resource(r.call)),
         |row| row.gives::<Map<String, Value>>(200).refuses(&[E::RouteNotFound]);

@@ -13,15 +13,18 @@ use crate::routes::files::WorkspaceName::{Named, OfThread};
 use wire::protocol::{FileEntry, FileList, FileVersionList, WorkspaceList};
 
 routes! {
-    /// Lists the files of a thread's workspace, by path.
+    /// Lists the files of a thread's workspace, by path. The list has all of them.
     Get "/api/threads/{}/files" => Files(id), Needs(Read), Nothing, Reads,
         |r| files::list(r.call, r.caller.owner()?, OfThread(id)),
         |row| row.in_thread().gives::<FileList>(200);
-    /// Returns a file as it is stored, for saving.
+    /// Returns a file as it is stored, for saving. It comes as `application/octet-stream`, and its version is the `ETag`.
     Get "/api/threads/{}/files/{*}" => File(id, path), Needs(Read), Nothing, Reads,
         |r| files::get(r.call, r.caller.owner()?, OfThread(id), path),
         |row| row.in_thread().gives_file();
     /// Writes a file. It replaces the file that is there, unless a condition forbids that. The body is the file.
+    /// `If-Match: ETAG` writes only over that version, and `If-None-Match: *` only where there is no file; else the answer
+    /// is 412 `precondition_failed`. Without either header it replaces any version. The answer is the file's entry of the
+    /// list, with its `ETag`.
     Put "/api/threads/{}/files/{*}" => PutFile(id, path), Needs(Write), File, Uploads,
         |r| files::put(r.call, r.caller.owner()?, OfThread(id), path, take(r.body)),
         |row| row.in_thread().writes_file();
@@ -30,7 +33,7 @@ routes! {
         |r| files::delete(r.call, r.caller.owner()?, OfThread(id), path),
         |row| row.in_thread().deletes_file();
     /// Lists the earlier versions of the files of a thread's workspace, the last replaced one first. Files that are
-    /// deleted have versions too.
+    /// deleted have versions too. The list has those of all files.
     Get "/api/threads/{}/file-versions" => FileVersions(id), Needs(Read), Nothing, Reads,
         |r| files::versions(r.call, r.caller.owner()?, OfThread(id)),
         |row| row.in_thread().gives::<FileVersionList>(200);
@@ -42,16 +45,16 @@ routes! {
     Delete "/api/workspaces/{}" => DeleteWorkspace(workspace), Needs(Write), Nothing, Deletes,
         |r| files::delete_workspace(r.call, r.caller.owner()?, workspace),
         |row| row.in_workspace().gives_nothing("It has no files.");
-    /// Lists the files of a named workspace, by path.
+    /// Lists the files of a named workspace, by path. The list is as for a thread's files.
     Get "/api/workspaces/{}/files" => WorkspaceFiles(workspace), Needs(Read), Nothing, Reads,
         |r| files::list(r.call, r.caller.owner()?, Named(workspace)),
         |row| row.in_workspace().gives::<FileList>(200);
-    /// Returns a file of a named workspace as it is stored, for saving.
+    /// Returns a file of a named workspace as it is stored, for saving. The answer is as for a thread's file.
     Get "/api/workspaces/{}/files/{*}" => WorkspaceFile(workspace, path), Needs(Read), Nothing, Reads,
         |r| files::get(r.call, r.caller.owner()?, Named(workspace), path),
         |row| row.in_workspace().gives_file();
     /// Writes a file of a named workspace. It replaces the file that is there, unless a condition forbids that. The
-    /// body is the file. The first file creates the workspace.
+    /// body is the file. The first file creates the workspace. Conditions and answer are as for a thread's file.
     Put "/api/workspaces/{}/files/{*}" => PutWorkspaceFile(workspace, path), Needs(Write), File, Uploads,
         |r| files::put(r.call, r.caller.owner()?, Named(workspace), path, take(r.body)),
         |row| row.in_workspace().writes_file();
@@ -59,7 +62,8 @@ routes! {
     Delete "/api/workspaces/{}/files/{*}" => DeleteWorkspaceFile(workspace, path), Needs(Write), Nothing, Deletes,
         |r| files::delete(r.call, r.caller.owner()?, Named(workspace), path),
         |row| row.in_workspace().deletes_file();
-    /// Lists the earlier versions of the files of a named workspace, the last replaced one first.
+    /// Lists the earlier versions of the files of a named workspace, the last replaced one first. The list is as for a
+    /// thread's files.
     Get "/api/workspaces/{}/file-versions" => WorkspaceFileVersions(workspace), Needs(Read), Nothing, Reads,
         |r| files::versions(r.call, r.caller.owner()?, Named(workspace)),
         |row| row.in_workspace().gives::<FileVersionList>(200);

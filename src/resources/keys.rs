@@ -11,17 +11,20 @@ use crate::routes::keys;
 use wire::protocol::{KeyList, MintedKey};
 
 routes! {
-    /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days.
+    /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days. Of these the
+    /// newest 1,000 stay listed. The route needs the scope `admin`.
     Get "/api/keys" => Keys, Needs(Admin), Nothing, Reads,
         |r| keys::list(r.call, r.caller.verified()?),
         |row| row.gives::<KeyList>(200);
-    /// Creates an API key for somebody of the tenant. Only this answer shows the key itself.
+    /// Creates an API key for somebody of the tenant. Only this answer shows the key itself. A tenant has at most 1,000
+    /// valid keys. The route needs the scope `admin`.
     Post "/api/keys" => MintKey, Needs(Admin), json::<NewKey>(),
         Count(MAX_A_DAY as u64, "keys that an admin makes in a day"),
         |r| keys::mint(r.call, r.caller.verified()?, r.body),
         |row| row.takes(json!({ "name": "Ada's laptop", "scopes": ["read", "write"] })).gives::<MintedKey>(201);
     /// Revokes an API key and all keys that it minted, directly or through others. Within a minute they are invalid
-    /// everywhere.
+    /// everywhere. While D1 does not answer, another isolate that knew a key lets it go on for up to an hour. The route
+    /// needs the scope `admin`.
     Delete "/api/keys/{}" => RevokeKey(prefix), Needs(Admin), Nothing, Removes,
         |r| keys::revoke(r.call, r.caller.verified()?, prefix),
         |row| row.gives_nothing("It is revoked.").refuses(&[E::KeyNotFound]);

@@ -17,15 +17,15 @@ routes! {
     Get "/api/templates" => Templates, Needs(Read), Nothing, Reads,
         |r| projects::templates(r.call, r.caller.owner()?),
         |row| row.gives::<TemplateList>(200);
-    /// Lists the user's projects, oldest first.
+    /// Lists the user's projects, oldest first. A user has at most 100.
     Get "/api/projects" => Projects, Needs(Read), Nothing, Reads,
         |r| projects::list(r.call, r.caller.owner()?),
         |row| row.gives::<ProjectList>(200);
-    /// Returns a project with its tasks and documents.
+    /// Returns a project with its tasks and documents. It has at most 300 tasks and 50 documents.
     Get "/api/projects/{}" => Project(project), Needs(Read), Nothing, Reads,
         |r| projects::get(r.call, r.caller.owner()?, project),
         |row| row.of_project().gives::<ProjectDetail>(200);
-    /// Changes a project's name or description.
+    /// Changes a project's name or description. The answer is the project's entry of the list.
     Patch "/api/projects/{}" => ChangeProject(project), Needs(Write), json::<ProjectChange>(),
         Replaces(4 * MAX_PROJECT_TEXT_CHARS),
         |r| projects::change_project(r.call, r.caller.owner()?, project, r.body),
@@ -34,7 +34,8 @@ routes! {
     Delete "/api/projects/{}" => DeleteProject(project), Needs(Write), Nothing, Deletes,
         |r| projects::delete(r.call, r.caller.owner()?, whole(project)),
         |row| row.of_project().gives_nothing("It is deleted.");
-    /// Changes a task's title, notes or status. A task that waits for others cannot be done.
+    /// Changes a task's title, notes or status. A task that waits for others cannot be done. To set it to `done` is 409
+    /// `project_conflict`.
     Patch "/api/projects/{}/tasks/{}" => ChangeTask(project, task), Needs(Write), json::<TaskChange>(),
         Replaces(4 * MAX_PROJECT_TEXT_CHARS),
         |r| projects::change_task(r.call, r.caller.owner()?, task_of(project, task), r.body),
@@ -47,7 +48,7 @@ routes! {
     Get "/api/projects/{}/documents/{}" => ProjectDocument(project, document), Needs(Read), Nothing, Reads,
         |r| projects::document(r.call, r.caller.owner()?, document_of(project, document)),
         |row| row.of_project().gives::<DocumentDetail>(200);
-    /// Changes a document's title or content.
+    /// Changes a document's title or content. The title of another document of the project is 409 `project_conflict`.
     Patch "/api/projects/{}/documents/{}" => ChangeProjectDocument(project, document), Needs(Write), json::<DocumentChange>(),
         Replaces(4 * MAX_PROJECT_DOCUMENT_CHARS),
         |r| projects::change_document(r.call, r.caller.owner()?, document_of(project, document), r.body),

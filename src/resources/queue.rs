@@ -8,7 +8,7 @@ use wire::protocol::{QueueChange, QueuedChange};
 use wire::protocol::MessageQueue;
 
 routes! {
-    /// Lists the messages that wait for their turn, in their order.
+    /// Lists the messages that wait for their turn, in their order. See "Messages that wait" in docs/wire-protocol.md.
     Get "/api/threads/{}/queue" => Queue(id), Needs(Read), Nothing, Reads,
         |r| r.ask(id, ThreadCommand::Queue),
         |row| row.in_thread().gives::<MessageQueue>(200);
@@ -32,7 +32,8 @@ routes! {
             .takes(json!({ "content": "What is 17 * 24?" }))
             .gives::<MessageQueue>(200)
             .refuses(&[E::QueuedMessageNotFound, E::MessageBegun]);
-    /// Takes a message out of the queue.
+    /// Takes a message out of the queue. A repetition of the message's request is 410 `message_removed`. A thread remembers
+    /// the last 50 removed messages.
     Delete "/api/threads/{}/queue/{}" => RemoveQueued(id, message), Needs(Write), Nothing,
         Count(MAX_QUEUE_EVENTS, "events of a turn that tell its queue"),
         |r| r.ask(id, ThreadCommand::RemoveQueued { message_id: message.to_owned() }),

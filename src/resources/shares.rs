@@ -11,7 +11,8 @@ use crate::routes::shares;
 use wire::protocol::{CreatedShare, ShareList, SharedConversation};
 
 routes! {
-    /// Makes a share link: a snapshot that nothing changes. Only this answer shows its token. A user has at most 100.
+    /// Makes a share link: a snapshot that nothing changes. Only this answer has its `token` and `path`. A user has at most
+    /// 100. See "Share links" in docs/wire-protocol.md.
     Post "/api/threads/{}/shares" => Share(id), Needs(Write), json::<NewShare>(), Uploads,
         |r| shares::create(r.call, r.caller.owner()?, id, r.body),
         |row| row
@@ -27,7 +28,7 @@ routes! {
     Delete "/api/shares/{}" => RevokeShare(share), Needs(Write), Nothing, Removes,
         |r| shares::revoke(r.call, r.caller.owner()?, share),
         |row| row.gives_nothing("It is revoked.").refuses(&[E::ShareNotFound]);
-    /// Returns the snapshot of a share link. The token is the only credential.
+    /// Returns the snapshot of a share link. The token is the only credential. See "Share links" in docs/wire-protocol.md.
     Get "/api/shared/{}" => Shared(token), Open, Nothing, Reads,
         |r| shares::snapshot(r.call, token),
         |row| row.gives::<SharedConversation>(200).refuses(&[E::ShareNotFound, E::SharesOff, E::Misconfigured]);

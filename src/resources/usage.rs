@@ -8,7 +8,9 @@ use crate::routes::usage;
 use wire::protocol::UsageList;
 
 routes! {
-    /// Sums the usage of the user's model calls by day, operation, model and context.
+    /// Sums the usage of the user's model calls by day, operation, model and context. The rows are those of the last 30
+    /// days, or of as many as `days` says (1 to 90), newest day first, 1,000 at most. `day` is a day of UTC. A turn counts
+    /// once D1 has its end.
     Get "/api/usage" => Usage, Needs(Read), Nothing, Reads,
         |r| usage::sums(r.call, r.caller.owner()?),
         |row| row.query(days()).gives::<UsageList>(200);

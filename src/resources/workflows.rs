@@ -9,7 +9,7 @@ use crate::routes::workflows;
 use wire::protocol::{SessionAnswer, WorkflowDetail, WorkflowList};
 
 routes! {
-    /// Lists the user's workflows, by id, then the built-in ones that none of them replaces.
+    /// Lists the user's workflows, by id, then the built-in ones that none of them replaces. See docs/workflows.md.
     Get "/api/workflows" => Workflows, Needs(Read), Nothing, Reads,
         |r| workflows::list(r.call, r.caller.owner()?),
         |row| row.gives::<WorkflowList>(200);
@@ -19,7 +19,8 @@ routes! {
         |row| row.gives::<WorkflowDetail>(200).refuses(&[E::WorkflowNotFound]);
     /// Writes a workflow, as the next version where there is one of this id. A version never changes: a session keeps
     /// the one with which it began. The definition that is the newest version already makes no other. A user has at
-    /// most 100 workflows.
+    /// most 100 workflows. One more is 409 `too_many_workflows`. A definition has at most 64 KiB. The id is
+    /// `[a-z0-9][a-z0-9_-]{0,63}`.
     Put "/api/workflows/{}" => PutWorkflow(workflow), Needs(Write), json_of::<WorkflowDefinition>(MAX_DEFINITION_BYTES),
         Uploads,
         |r| workflows::put(r.call, r.caller.owner()?, workflow, r.body),
@@ -59,7 +60,8 @@ routes! {
             .refuses(&[
                 E::SessionNotFound, E::TokenRefused, E::TokenSpent, E::Misconfigured, E::ObjectTooNew, E::VersionsDiffer,
             ]);
-    /// Ends the session that is open in a thread: it has failed, and the thread is an ordinary one again.
+    /// Ends the session that is open in a thread: it has failed, and the thread is an ordinary one again. The answer is 409
+    /// `turn_in_progress` while a turn runs.
     Delete "/api/threads/{}/workflow-session" => EndSession(id), Needs(Write), Nothing, EndsOnce,
         |r| r.ask(id, ThreadCommand::EndSession),
         |row| row.in_thread().gives_nothing("It has ended.").refuses(&[E::SessionNotFound, E::TurnInProgress]);

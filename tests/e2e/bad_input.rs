@@ -1,6 +1,6 @@
 //! Wrong requests: each gets its status, its code and the name of the offending member, and starts nothing.
 //!
-//! The rows of `docs/wire-protocol.md`, "Errors before the stream".
+//! The codes of `docs/routes.md`. `docs/wire-protocol.md`, "Errors before the stream", says more of some.
 
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::{d1, rows};

@@ -5,7 +5,7 @@ use espalier_test_support::client::assert_problem;
 use espalier_test_support::stored::{d1, eventually};
 use espalier_test_support::{Case, Client, Value, json, new_id, text};
 
-/// So many bookmarks a user may have (docs/wire-protocol.md).
+/// So many bookmarks a user may have (docs/routes.md).
 const MAX_BOOKMARKS: usize = 1_000;
 
 fn path(thread: &str, message: &str) -> String {

@@ -4,7 +4,7 @@ use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{Case, Value, deltas, json, new_id, stored, text};
 
-/// So many threads a user may pin (docs/wire-protocol.md).
+/// So many threads a user may pin (docs/routes.md).
 const MAX_PINNED: usize = 20;
 
 async fn chat(case: &Case) -> String {

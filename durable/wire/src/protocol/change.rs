@@ -15,6 +15,7 @@ pub const MAX_TITLE_CHARS: usize = 200;
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[cfg_attr(test, ts(optional_fields))]
 pub struct ThreadChange {
+    /// One line of 1 to 200 characters.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_TITLE_CHARS), regex(pattern = r"[^\s\x00-\x1f\x7f-\x9f]")))]
     pub title: Option<String>,
     /// A turn of the thread. The conversation goes through it, and on to the newest turn below it.

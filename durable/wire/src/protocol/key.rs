@@ -56,7 +56,7 @@ impl SignIn {
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct StartSignIn {
-    /// The path of the page's address that the browser returns to; `/` if absent.
+    /// The path of the page's address that the browser returns to, of at most 512 bytes; `/` if absent.
     #[serde(default)]
     #[cfg_attr(
         feature = "openapi",

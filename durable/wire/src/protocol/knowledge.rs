@@ -38,8 +38,10 @@ pub struct MemoryList {
 #[cfg_attr(test, derive(TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct NewCollection {
+    /// One line of at most 200 characters.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_LINE_CHARS), regex(pattern = LINE)))]
     pub name: String,
+    /// At most 1,000 characters.
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_DESCRIPTION_CHARS), regex(pattern = r"^[^\x00-\x09\x0b-\x1f\x7f-\x9f]*$")))]
     pub description: Option<String>,

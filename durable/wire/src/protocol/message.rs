@@ -56,7 +56,7 @@ pub struct StoredMessage {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Cancelled {
     pub status: CancelStatus,
-    /// Null when the thread was idle.
+    /// The turn that was stopped; null when the thread was idle.
     pub turn_id: Option<String>,
 }
 
@@ -274,9 +274,11 @@ pub struct ThreadDetail {
     pub last_seq: u64,
     /// Null when the thread is idle.
     pub running_turn_id: Option<String>,
-    /// The number of the running turn's first event. A client reads the turn from there.
+    /// The number of the running turn's first event; null when the thread is idle. A client reads the turn alone if it
+    /// streams after this number minus 1.
     pub running_turn_first_seq: Option<u64>,
-    /// How long that turn has been running, in milliseconds.
+    /// How long that turn has been running, in milliseconds, without its waits for somebody outside; null when the thread
+    /// is idle.
     pub running_ms: Option<u64>,
     /// How many messages wait for their turn.
     pub queued: u32,

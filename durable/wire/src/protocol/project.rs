@@ -143,8 +143,10 @@ pub enum TaskStatus {
 #[cfg_attr(test, derive(ts_rs::TS), ts(optional_fields))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ProjectChange {
+    /// One line of 1 to 200 characters.
     #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_LINE_CHARS), regex(pattern = super::LINE)))]
     pub name: Option<String>,
+    /// At most 4,000 characters.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_TEXT_CHARS)))]
     pub description: Option<String>,
 }
@@ -156,6 +158,7 @@ pub struct ProjectChange {
 pub struct TaskChange {
     #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_LINE_CHARS), regex(pattern = super::LINE)))]
     pub title: Option<String>,
+    /// At most 4,000 characters.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_TEXT_CHARS)))]
     pub notes: Option<String>,
     pub status: Option<TaskStatus>,
@@ -168,7 +171,7 @@ pub struct TaskChange {
 pub struct DocumentChange {
     #[cfg_attr(feature = "openapi", schemars(length(max = super::MAX_LINE_CHARS), regex(pattern = super::LINE)))]
     pub title: Option<String>,
-    /// Markdown.
+    /// Markdown, of at most 30,000 characters.
     #[cfg_attr(feature = "openapi", schemars(length(max = MAX_PROJECT_DOCUMENT_CHARS)))]
     pub content: Option<String>,
 }
