@@ -11,13 +11,13 @@ use crate::routes::keys;
 use wire::protocol::{KeyList, MintedKey};
 
 routes! {
-    /// Lists the API keys of the tenant, oldest first. Expired and revoked keys stay listed for up to 30 days. Of these the
-    /// newest 1,000 stay listed. The route needs the scope `admin`.
+    /// Lists the API keys of the tenant, oldest first. An expired or revoked key is deleted 30 days later, when the next
+    /// key is made, unless it minted one that is still there. Of these the newest 1,000 stay.
     Get "/api/keys" => Keys, Needs(Admin), Nothing, Reads,
         |r| keys::list(r.call, r.caller.verified()?),
         |row| row.gives::<KeyList>(200);
     /// Creates an API key for somebody of the tenant. Only this answer shows the key itself. A tenant has at most 1,000
-    /// valid keys. The route needs the scope `admin`.
+    /// valid keys.
     Post "/api/keys" => MintKey, Needs(Admin), json::<NewKey>(),
         Count(MAX_A_DAY as u64, "keys that an admin makes in a day"),
         |r| keys::mint(r.call, r.caller.verified()?, r.body),

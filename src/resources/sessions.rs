@@ -55,7 +55,8 @@ routes! {
             .query(Parameter::new("iss", "The provider (RFC 9207).", json!({ "type": "string" })))
             .answers(303, "The browser goes on at the page.", None)
             .refuses(&[E::RouteNotFound, E::Misconfigured]);
-    /// Lists the user's sessions, newest first: those that their API keys opened, or a visitor's own after its first turn.
+    /// Lists the user's sessions, newest first: those that their API keys or an identity provider opened, or a visitor's own
+    /// after its first turn.
     /// The list has at most 100. See "Signing in" in docs/operations.md.
     Get "/api/me/sessions" => Sessions, Needs(Read), Nothing, Reads,
         |r| sessions::list(r.call, r.caller.owner()?),

@@ -32,7 +32,8 @@ routes! {
     Get "/api/shared/{}" => Shared(token), Open, Nothing, Reads,
         |r| shares::snapshot(r.call, token),
         |row| row.gives::<SharedConversation>(200).refuses(&[E::ShareNotFound, E::SharesOff, E::Misconfigured]);
-    /// Returns the public page of a share link. It answers 404 in plain text where no link has the token, or it has ended.
+    /// Returns the public page of a share link. It answers 404 in plain text where no link has the token, where it has ended,
+    /// and where the deployment has no share links.
     Get "/shared/{}" => SharedPage(token), Open, Nothing, Reads,
         |r| shares::public_page(r.call, token),
         |row| row

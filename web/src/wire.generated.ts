@@ -186,7 +186,11 @@ content: Record<string, unknown> | null, };
 /**
  * The body of `PATCH /api/threads/{id}`.
  */
-export type ThreadChange = { title?: string, 
+export type ThreadChange = { 
+/**
+ * One line of 1 to 200 characters.
+ */
+title?: string, 
 /**
  * A turn of the thread. The conversation goes through it, and on to the newest turn below it.
  */
@@ -1083,11 +1087,13 @@ last_seq: number,
  */
 running_turn_id: string | null, 
 /**
- * The number of the running turn's first event. A client reads the turn from there.
+ * The number of the running turn's first event; null when the thread is idle. A client reads the turn alone if it
+ * streams after this number minus 1.
  */
 running_turn_first_seq: number | null, 
 /**
- * How long that turn has been running, in milliseconds.
+ * How long that turn has been running, in milliseconds, without its waits for somebody outside; null when the thread
+ * is idle.
  */
 running_ms: number | null, 
 /**
@@ -1175,19 +1181,31 @@ export type TemplateList = { templates: Array<TemplateEntry>, };
 /**
  * The body of `PATCH /api/projects/{id}`. A member that is left out stays as it is.
  */
-export type ProjectChange = { name?: string, description?: string, };
+export type ProjectChange = { 
+/**
+ * One line of 1 to 200 characters.
+ */
+name?: string, 
+/**
+ * At most 4,000 characters.
+ */
+description?: string, };
 
 /**
  * The body of `PATCH /api/projects/{id}/tasks/{task}`. A member that is left out stays as it is.
  */
-export type TaskChange = { title?: string, notes?: string, status?: TaskStatus, };
+export type TaskChange = { title?: string, 
+/**
+ * At most 4,000 characters.
+ */
+notes?: string, status?: TaskStatus, };
 
 /**
  * The body of `PATCH /api/projects/{id}/documents/{document}`. A member that is left out stays as it is.
  */
 export type DocumentChange = { title?: string, 
 /**
- * Markdown.
+ * Markdown, of at most 30,000 characters.
  */
 content?: string, };
 
@@ -1456,7 +1474,15 @@ export type MemoryList = { memories: Array<Memory>, next_cursor: string | null, 
 /**
  * The body of `POST /api/collections`.
  */
-export type NewCollection = { name: string, description?: string, };
+export type NewCollection = { 
+/**
+ * One line of at most 200 characters.
+ */
+name: string, 
+/**
+ * At most 1,000 characters.
+ */
+description?: string, };
 
 /**
  * A collection of documents. Turns that name it can search it.

@@ -221,7 +221,10 @@ fn versions_with_one_message_have_it_in_common() {
     assert_eq!(seen, expected);
     let page = |ids: &[&'static str], whole| {
         let ids = ids.iter().copied().collect();
-        super::versions_of_page(&told, &ids, whole).into_iter().map(|version| version.turn_id).collect::<Vec<_>>()
+        super::versions_of_page(&told, &ids, whole)
+            .into_iter()
+            .map(|version| version.turn_id)
+            .collect::<Vec<_>>()
     };
     assert_eq!(page(&["t41"], false), ["t11", "t31", "t41"], "all versions of the page's turns");
     assert_eq!(page(&["t1", "t11", "t21"], true), ["t1", "t11"], "each turn stands on its own page");
