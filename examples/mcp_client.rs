@@ -63,7 +63,7 @@ async fn run() -> Result<(), Problem> {
     let [issuer, tenant, user] = ["key", "conformance", "tester"].map(str::to_owned);
     let listed = servers.listed(ContextKind::Thread, &Owner { issuer, tenant, user }).await;
     if let Some(missing) = listed.missing.first() {
-        return Err(missing.why.as_ref().map_or_else(String::new, |why| why.told("tested")).into());
+        return Err(missing.why.as_ref().map_or_else(String::new, |why| why.explained("tested")).into());
     }
     for offer in &listed.offers {
         let Some(tool) = servers.tool(&offer.spec) else { continue };

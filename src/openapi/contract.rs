@@ -155,8 +155,8 @@ impl Contract {
 
     /// An answer with this content.
     pub fn answers(mut self, status: u16, description: &str, content: Option<Content>) -> Self {
-        self.answers
-            .push((status, Answer { description: description.to_owned(), content, headers: json!({}) }));
+        let description = description.to_owned();
+        self.answers.push((status, Answer { description, content, headers: json!({}) }));
         self
     }
 
@@ -180,11 +180,6 @@ impl Contract {
         refusals.sort_by_key(|code| (code.status(), code.as_str()));
         refusals.dedup();
         refusals
-    }
-
-    /// Whether one of its problems may have this code.
-    pub fn may_refuse(&self, code: ErrorCode) -> bool {
-        self.refusals.contains(&code)
     }
 
     /// The operation, with the parameters of its path.

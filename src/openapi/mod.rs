@@ -17,7 +17,7 @@ use contract::{Contract, Parameter};
 
 /// Whether a route may refuse with a code.
 pub fn may_refuse(row: &Row, code: ErrorCode) -> bool {
-    (row.contract)(Contract::of(row)).may_refuse(code)
+    (row.contract)(Contract::of(row)).refusals().contains(&code)
 }
 
 /// An id of the examples.

@@ -63,8 +63,7 @@ impl Owner {
         case.script("second", [call("ui_ask", json!({})), text("Two.")]).await;
         let thread = new_id();
         let body = json!({ "thread_id": thread, "content": case.said("First", ""), "memory_enabled": true });
-        let first_turn = case.chat_with(&body).await;
-        let message = first(&first_turn, "session").text("assistant_message_id").to_owned();
+        let message = first(&case.chat_with(&body).await, "session").text("assistant_message_id").to_owned();
         bookmark(&case.client, &thread, &message).await;
         let memory = id_of(&case.client.read("/api/memories").await["memories"][0]);
         let hook = json!({ "builtin": "spawn_limit", "options": { "most": 9 } });

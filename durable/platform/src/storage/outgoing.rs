@@ -18,7 +18,9 @@ use self::audit::{Deeds, INSERT_AUDIT};
 use self::moves::Moves;
 pub use self::present::Present;
 pub use self::telemetry::first_id;
-use self::telemetry::{CallRows, INSERT_ERROR_LOG, INSERT_LLM_USAGE, INSERT_TOOL_USAGE};
+use self::telemetry::{
+    BLANK_DETAILS, BLANK_ERRORS, CallRows, INSERT_ERROR_LOG, INSERT_LLM_USAGE, INSERT_TOOL_USAGE,
+};
 use engine::budget::Amount;
 use engine::journal::{CallRecord, FailureRecord};
 use wire::protocol::{Owner, Plan, StoredMessage};
@@ -247,20 +249,19 @@ const DELETE_MESSAGES: &str = "
 DELETE FROM messages WHERE (tenant, user_id, thread_id) IN (SELECT value ->> 0, value ->> 1, value ->> 2
 FROM json_each(?1))";
 
-/// The arguments of tools and the messages of failures may repeat text that a user deleted. The rest of these rows
-/// stays, because usage must add up. The rows of a thread:
-const BLANK_DETAILS: &str = "
-UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
-  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
-  AND t.user_id = value ->> 1 AND t.thread_id = value ->> 2 AND t.detail IS NOT NULL)";
-
-const BLANK_ERRORS: &str = "
-UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
-  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
-  AND e.user_id = value ->> 1 AND e.thread_id = value ->> 2 AND e.message <> '')";
-
 const DELETE_THREADS: &str = "
 DELETE FROM threads WHERE (tenant, user_id, id) IN (SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(?1))";
+
+/// The statements about threads that were deleted.
+const OF_DELETED: [&str; 7] = [
+    DELETE_SHARES,
+    DELETE_BOOKMARKS,
+    DELETE_MESSAGES,
+    BLANK_DETAILS,
+    BLANK_ERRORS,
+    DELETE_PLANS,
+    DELETE_THREADS,
+];
 
 /// The statements of one D1 batch for these rows of the outbox, in the order in which they were written. Deletions come
 /// last. A thread's object writes no row after its own deletion, and none about a message after that message's
@@ -318,15 +319,7 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     for (sql, rows) in moves.statements()? {
         add(sql, rows);
     }
-    for sql in [
-        DELETE_SHARES,
-        DELETE_BOOKMARKS,
-        DELETE_MESSAGES,
-        BLANK_DETAILS,
-        BLANK_ERRORS,
-        DELETE_PLANS,
-        DELETE_THREADS,
-    ] {
+    for sql in OF_DELETED {
         add(sql, json_rows(&deleted)?);
     }
     Ok(all)

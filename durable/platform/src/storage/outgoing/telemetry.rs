@@ -28,6 +28,19 @@ SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->
   value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO NOTHING";
 
+/// The arguments of tools and the messages of failures may repeat text that a user deleted. The rest of these rows
+/// stays, because usage must add up. The rows of a thread:
+pub(super) const BLANK_DETAILS: &str = "
+UPDATE tool_usage SET detail = NULL WHERE detail IS NOT NULL AND (tenant, user_id, id) IN (
+  SELECT t.tenant, t.user_id, t.id FROM json_each(?1) JOIN tool_usage t ON t.tenant = value ->> 0
+  AND t.user_id = value ->> 1 AND t.thread_id = value ->> 2 AND t.detail IS NOT NULL)";
+
+/// The same of failures.
+pub(super) const BLANK_ERRORS: &str = "
+UPDATE error_log SET message = '' WHERE message <> '' AND (tenant, user_id, id) IN (
+  SELECT e.tenant, e.user_id, e.id FROM json_each(?1) JOIN error_log e ON e.tenant = value ->> 0
+  AND e.user_id = value ->> 1 AND e.thread_id = value ->> 2 AND e.message <> '')";
+
 /// The column `execution_mode` of rows that belong to no plan.
 const NO_PLAN: &str = "agent";
 
