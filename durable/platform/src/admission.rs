@@ -5,7 +5,8 @@
 //! and makes its checks again, before it goes on.
 
 use engine::profiles::Grant;
-use wire::protocol::{ApiError, ChatRequest, ErrorCode, IfRunning};
+use uuid::Uuid;
+use wire::protocol::{ApiError, ChatCommand, ChatRequest, ErrorCode, IfRunning, Owner};
 
 use crate::storage::turn::TurnRow;
 
@@ -21,6 +22,14 @@ pub enum Manner {
     Queue,
     /// The object starts the first message of the queue: it stays there.
     Next,
+}
+
+/// A message with its user, its thread, and the manner in which it comes to its turn.
+pub struct TurnRequest<'a> {
+    pub owner: &'a Owner,
+    pub thread_id: Uuid,
+    pub chat: &'a ChatCommand,
+    pub manner: Manner,
 }
 
 impl Manner {

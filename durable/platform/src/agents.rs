@@ -17,12 +17,12 @@ use wire::protocol::{
     HOOK_AGENT, HookList, MainAgent, Owner, Seq,
 };
 
-use super::compose::misconfigured;
+use super::ids::new_id;
 use super::limits::{self, AgentsThatStay};
 use super::next_prompt::next_prompt;
+use super::respond::misconfigured;
 use super::respond::{json_response, no_content};
-use super::revive::spec;
-use super::start::new_id;
+use super::revival::spec;
 use super::thread::Thread;
 
 mod dumps;

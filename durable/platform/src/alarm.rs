@@ -17,7 +17,7 @@ use std::rc::Rc;
 use futures::future::{Either, join, join5, select};
 use futures::{FutureExt, pin_mut};
 
-use crate::adapters::{files, knowledge, records, telemetry, titles};
+use crate::adapters::{files, knowledge, records, telemetry};
 use crate::sessions::telling;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::schedule::{Due, DueNews, Schedule};
@@ -74,7 +74,7 @@ impl Thread {
             telling::spawn(self);
         }
         if due.title {
-            titles::spawn(self);
+            self.begin_naming();
         }
         if due.erase {
             let thread = Rc::clone(self);

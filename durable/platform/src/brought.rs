@@ -9,9 +9,10 @@ use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{ERASED, Reason};
 use wire::protocol::{ApiError, ChatCommand, Dialect, OpenAi, OpenAiApi, Owner};
 
-use super::chat::TurnRequest;
+use super::admission::TurnRequest;
 use super::deletion::DeletedBy;
-use super::start::{new_id, title};
+use super::ids::new_id;
+use super::storage::thread::title;
 use super::thread::Thread;
 
 /// How long an unlisted thread stays after its last message, or the last answer to one of its calls.

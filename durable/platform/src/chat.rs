@@ -1,6 +1,7 @@
 //! `POST /api/chat` in the object: the request's way to its turn, whose steps `admission.rs` decides, and the stream of
 //! that turn. `start.rs` starts it.
 
+use crate::admission::TurnRequest;
 use std::future::poll_fn;
 use std::mem::take;
 use std::rc::{Rc, Weak};
@@ -26,14 +27,6 @@ use super::respond::{accepted, stream_response};
 use super::revive::{OpenTurn, on_hold};
 use super::start::Before;
 use super::thread::Thread;
-
-/// A message with its user, its thread, and the manner in which it comes to its turn.
-pub struct TurnRequest<'a> {
-    pub owner: &'a Owner,
-    pub thread_id: Uuid,
-    pub chat: &'a ChatCommand,
-    pub manner: Manner,
-}
 
 /// The outcome of an admitted request.
 pub enum Admitted {

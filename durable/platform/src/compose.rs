@@ -1,5 +1,6 @@
 //! Composes the parts of a turn: configuration, model, tools, prompt. No other file chooses them.
 
+use crate::respond::misconfigured;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -20,8 +21,8 @@ use features::Standard;
 use providers::config::Configuration;
 use wire::model::Usage;
 use wire::protocol::{
-    ApiError, BrowserContext, ChatContext, ChatRequest, ClientInstructions, ClientTool, Content, ErrorCode,
-    Hook, ModeProfile, Owner, Plan, StoredMessage,
+    ApiError, BrowserContext, ChatContext, ChatRequest, ClientInstructions, ClientTool, Content, Hook,
+    ModeProfile, Owner, Plan, StoredMessage,
 };
 
 use super::adapters::{self, Offered, Retrieved};
@@ -387,9 +388,4 @@ pub fn limits(deployment: &Deployment, context: &ContextProfile) -> Result<Limit
 /// Of how many turns a thread keeps the events.
 pub fn kept_turns(deployment: &Deployment) -> Result<u32, String> {
     deployment.once(|var| limits::kept_turns(var)).map(|turns| *turns)
-}
-
-/// The operator must mend this.
-pub fn misconfigured(detail: String) -> ApiError {
-    ApiError::new(ErrorCode::Misconfigured, detail)
 }

@@ -7,8 +7,8 @@ use worker::Response;
 use engine::journal::{HookOrigin, MAIN};
 use wire::protocol::{ApiError, Hook, HookList, Owner};
 
-use super::compose::misconfigured;
 use super::limits;
+use super::respond::misconfigured;
 use super::respond::{json_response, no_content};
 use super::thread::Thread;
 

@@ -58,10 +58,15 @@ use engine::journal::{Commit, Parking, SessionChange, TurnEnd};
 use engine::ports::{Clock, Log, LogError};
 use wire::protocol::{Event, Owner, Seq};
 
-use super::adapters::{AtEnd, Ending};
 use super::live::LiveLog;
 use super::numbers::Numbers;
 use super::queueing;
+
+/// Makes the last line of the journal of a turn that gets a record.
+pub type Ending = fn(&TurnEnd) -> Result<String, StoreError>;
+
+/// Writes a feature's part of a turn's end, in the transaction of that end.
+pub type AtEnd = fn(&Store, &About, &TurnEnd, u64) -> Result<(), StoreError>;
 
 /// The facts about its turn that a run's log needs.
 pub struct About {

@@ -1,5 +1,6 @@
 //! The prompt of a thread's next turn, for a person who reads it before the turn.
 
+use crate::respond::misconfigured;
 use std::collections::BTreeSet;
 
 use engine::plan::update;
@@ -26,7 +27,7 @@ pub fn plain_prompt(thread: &Thread, owner: &Owner) -> Result<String, ApiError> 
 
 /// The tools of a turn without a chat context, as the operator's rules leave them to this user.
 fn policy(thread: &Thread, owner: &Owner) -> Result<ToolPolicy, ApiError> {
-    let rules = thread.deployment.once(|var| limits::tool_rules(var)).map_err(compose::misconfigured)?;
+    let rules = thread.deployment.once(|var| limits::tool_rules(var)).map_err(misconfigured)?;
     let users = compose::tool_users(&thread.deployment)?;
     let mut policy = ToolPolicy::of(ContextKind::default());
     policy.classes.retain(|class| users.may_have(*class, owner));

@@ -33,7 +33,7 @@ use wire::protocol::{
 };
 
 use super::admission::Manner;
-use super::chat::TurnRequest;
+use super::admission::TurnRequest;
 use super::queueing::{AfterRefusal, MAX_PAYLOAD_BYTES, after_refusal, check_events};
 use super::respond::{internal, json_response, no_content};
 use super::thread::{Starting, Thread};

@@ -1,6 +1,7 @@
 //! A turn and its quotas: the turn is admitted before it starts, released if it does not start, and keeps its lease when
 //! a lost run goes on. The outbox tells the quotas of its end; `place.rs` gives up the place of a parked turn.
 
+use crate::respond::misconfigured;
 use std::rc::Rc;
 
 use crate::quota::{Ask as QuotaAsk, Import, Quotas, TurnKey};
@@ -9,7 +10,7 @@ use engine::profiles::Grant;
 use wire::protocol::{ApiError, Owner};
 
 use super::accounts::{self, LEASE_MARGIN_MS};
-use super::chat::TurnRequest;
+use super::admission::TurnRequest;
 use super::compose;
 use super::respond::internal;
 use super::thread::{Run, Thread};
@@ -37,7 +38,7 @@ impl Thread {
     /// Asks the quotas to admit the turn, and returns the amounts that it may use. A deployment without limits asks no
     /// quotas. If the quotas do not answer, the turn is refused.
     pub async fn admission(&self, ask: &TurnRequest<'_>, new_thread: bool) -> Result<Grant, ApiError> {
-        let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
+        let quotas = accounts::quotas(&self.env).map_err(misconfigured)?;
         let import = if new_thread { import(&quotas, ask) } else { None };
         if !quotas.limits_turns() && import.is_none() {
             return Ok(Grant::default());

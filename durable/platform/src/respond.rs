@@ -134,3 +134,8 @@ pub fn not_logged(error: LogError) -> ApiError {
         LogError::Storage(detail) => internal(&detail),
     }
 }
+
+/// The operator must mend this.
+pub fn misconfigured(detail: String) -> ApiError {
+    ApiError::new(ErrorCode::Misconfigured, detail)
+}

@@ -17,6 +17,15 @@
 use super::attempts::{self, Cause, Next};
 use crate::storage::Failing;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
+use engine::journal::{Entry, Fact, TurnSpec};
+
+/// The start of a turn, from its journal.
+pub fn spec(entries: &[Entry]) -> Option<&TurnSpec> {
+    entries.iter().find_map(|entry| match &entry.fact {
+        Fact::Started(spec) => Some(spec.as_ref()),
+        _ => None,
+    })
+}
 
 /// How a turn is made anew from its journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! stop comes. The engine counts the resumptions that it has journaled. This module counts the attempts that fail before
 //! that, and ends a turn that cannot be rebuilt at all; `revival.rs` decides the steps.
 
+use crate::revival::spec;
 use std::rc::Rc;
 
 use crate::storage::keys::Keys;
@@ -10,7 +11,7 @@ use crate::storage::salvage::Salvaged;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::storage::{Failing, StoreError};
-use engine::journal::{Commit, Entry, Fact, History, Parking, Shown, TurnEnd, TurnSpec};
+use engine::journal::{Commit, Entry, History, Parking, Shown, TurnEnd};
 use engine::ports::{Log, LogError, Ports};
 use engine::turn::Turn;
 use wire::model::Message;
@@ -389,12 +390,4 @@ fn last_words(turn: &TurnRow, salvaged: Salvaged, asked: Content, (why, now): (W
     };
     let end = Some(Box::new(end));
     Commit { events, end, ..Commit::default() }
-}
-
-/// The start of a turn, from its journal.
-pub fn spec(entries: &[Entry]) -> Option<&TurnSpec> {
-    entries.iter().find_map(|entry| match &entry.fact {
-        Fact::Started(spec) => Some(spec.as_ref()),
-        _ => None,
-    })
 }

@@ -1,9 +1,9 @@
 //! The start of a turn that was admitted: one synchronous transaction. Nothing here awaits, so no other request of the
 //! thread runs between the look at it, the charge and the start.
 
+use crate::ids::new_id;
+use crate::storage::thread::title;
 use std::rc::Rc;
-
-use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::sessions::working::{self, Working};
 use crate::storage::StoreError;
@@ -19,8 +19,8 @@ use wire::protocol::{ApiError, Dialect, Role, Seq, StoredMessage, WorkflowDetail
 
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
+use super::admission::TurnRequest;
 use super::agents::KeptAgents;
-use super::chat::TurnRequest;
 use super::compose;
 use super::live::LiveLog;
 use super::log::{About, TurnLog, Written};
@@ -28,11 +28,6 @@ use super::numbers::Numbers;
 use super::respond::not_logged;
 use super::thread::{Run, Thread};
 use super::versions::Standing;
-
-/// The longest title, in characters: it is the beginning of the first message.
-const TITLE_CHARS: usize = 80;
-/// The title of a thread whose first message is blank.
-const UNTITLED: &str = "New chat";
 
 /// The things that a request gathered before its turn starts.
 pub struct Before<'a> {
@@ -301,16 +296,4 @@ impl Thread {
         let ports = super::faults::struck(ports, &self.state, &self.env);
         ports
     }
-}
-
-/// The beginning of a message as a title.
-pub fn title(content: &str) -> String {
-    let title: String = content.trim().chars().take(TITLE_CHARS).collect();
-    if title.is_empty() { UNTITLED.to_owned() } else { title }
-}
-
-/// A UUIDv7: it sorts by its time.
-pub fn new_id(now_ms: u64) -> String {
-    let nanoseconds = u32::try_from(now_ms % 1_000).unwrap_or(0) * 1_000_000;
-    Uuid::new_v7(Timestamp::from_unix(NoContext, now_ms / 1_000, nanoseconds)).to_string()
 }

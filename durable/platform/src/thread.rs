@@ -23,9 +23,8 @@ use engine::ports::{Clock, LogError};
 use engine::turn::{Ran, Turn};
 use wire::protocol::{ApiError, ErrorCode, Owner, Seq};
 
-use super::adapters::instructions::Known;
-use super::adapters::records::Sending;
-use super::adapters::titles;
+use super::adapters::known_instructions::Known;
+use super::adapters::sending::Sending;
 use super::clock::JsClock;
 use super::deployment::Deployment;
 use super::live::LiveLog;
@@ -200,7 +199,7 @@ impl Thread {
                 thread.start_next();
             }
             if thread.store.title_is_wished.take() {
-                titles::spawn(&thread);
+                thread.begin_naming();
             }
             join3(thread.drain(false), thread.send_records(false), thread.send_notices()).await;
         });

@@ -13,7 +13,7 @@ use crate::storage::rows::Fresh;
 use crate::storage::thread::ThreadMeta;
 use wire::protocol::{ApiError, ChatRequest, ErrorCode, Event, Owner, Seq};
 
-use super::start::title;
+use super::storage::thread::title;
 use super::thread::Thread;
 
 /// The place of a turn that is about to start.

@@ -6,7 +6,7 @@ use std::mem::take;
 
 use serde_json::Value;
 
-use super::encoder::{Asked, Failure, Form, Piece, Turn};
+use super::form::{Asked, Failure, Form, Piece, Turn};
 use super::{CALL, COMPLETION, error};
 use crate::template::Hole::{self, Json, Number};
 use crate::template::{fill, filled};

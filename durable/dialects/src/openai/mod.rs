@@ -4,6 +4,7 @@
 mod chat;
 mod conversation;
 mod encoder;
+mod form;
 mod messages;
 mod request;
 mod responses;

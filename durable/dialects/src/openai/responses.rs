@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use super::encoder::{Asked, Failure, Form, Piece, Turn};
+use super::form::{Asked, Failure, Form, Piece, Turn};
 use super::text::Text;
 use super::{CALL, FUNCTION, MCP, QUESTION, RESPONSE, error};
 use crate::by_id::ById;

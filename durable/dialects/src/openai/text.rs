@@ -1,6 +1,6 @@
 //! A text of Responses while it is written: an item, its part, and the event of each piece.
 
-use super::encoder::Turn;
+use super::form::Turn;
 use super::{MESSAGE, REASONING};
 use crate::template::Hole::{self, Json};
 use crate::template::filled;

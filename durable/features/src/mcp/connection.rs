@@ -10,7 +10,6 @@ use std::rc::Rc;
 use futures::FutureExt;
 use futures::lock::Mutex;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -24,7 +23,6 @@ use engine::journal::Asking;
 use engine::ports::Input;
 use wire::http::{HttpReply, HttpRequest, Method};
 use wire::redact::Secret;
-use wire::redact::redacted;
 
 /// The parameters of a request, by its id.
 type Params<'a> = &'a dyn Fn(u64) -> Value;
@@ -304,12 +302,4 @@ impl Drop for Open<'_> {
             self.connection.tell(Some(self.session), cancelled);
         }
     }
-}
-
-/// Reads a result as its expected type.
-pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
-    // The error names a position and a type, and may repeat a value.
-    wire::json::from_str(result.get()).map_err(|error| {
-        McpError::NotMcp(format!("its result has an unexpected shape: {}", redacted(&error.to_string())))
-    })
 }

@@ -1,5 +1,8 @@
 //! Errors of MCP requests, with a text for the model and the operator's log, and a code for telemetry.
 
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
 use super::reply::{MAX_BYTES, Unreadable};
 use wire::http::Unreachable;
 use wire::redact::redacted;
@@ -95,4 +98,12 @@ impl From<Unreachable> for McpError {
     fn from(Unreachable: Unreachable) -> Self {
         McpError::Unreachable
     }
+}
+
+/// Reads a result as its expected type.
+pub fn parsed<T: DeserializeOwned>(result: &RawValue) -> Result<T, McpError> {
+    // The error names a position and a type, and may repeat a value.
+    wire::json::from_str(result.get()).map_err(|error| {
+        McpError::NotMcp(format!("its result has an unexpected shape: {}", redacted(&error.to_string())))
+    })
 }

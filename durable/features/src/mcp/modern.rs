@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::connection::parsed;
 use super::error::McpError;
+use super::error::parsed;
 use super::message::{self, Capabilities, MODERN};
 use engine::journal::{Answer, Asking};
 use engine::ports::Given;

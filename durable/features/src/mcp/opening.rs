@@ -3,8 +3,9 @@
 
 use serde_json::json;
 
-use super::connection::{Connection, Session, parsed};
+use super::connection::{Connection, Session};
 use super::error::McpError;
+use super::error::parsed;
 use super::message::{self, Initialized, MODERN, VERSIONS};
 use super::modern;
 use wire::http::Method;

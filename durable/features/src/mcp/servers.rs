@@ -6,8 +6,9 @@ use std::rc::Rc;
 use futures::future::join_all;
 
 use super::config::McpServers;
-use super::connection::{Connection, parsed};
+use super::connection::Connection;
 use super::error::McpError;
+use super::error::parsed;
 use super::offer::{Offer, Offers, ToolPage};
 use super::port::McpPorts;
 use super::tool::McpTool;

@@ -7,9 +7,10 @@ use futures::future::LocalBoxFuture;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::connection::{Connection, Reply, parsed};
+use super::connection::{Connection, Reply};
 use super::content::{Contents, ListPage, MAX_TOLD_BYTES, Prompt, ToolResult, cut};
 use super::error::McpError;
+use super::error::parsed;
 use super::modern;
 use super::offer::Reading;
 use crate::marks::{IS_DATA, unmarked, verbatim};

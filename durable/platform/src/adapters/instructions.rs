@@ -4,12 +4,12 @@
 //! A thread asks D1 at most once a minute, while the quotas admit the turn. It keeps what its last turn began with, and
 //! uses that where D1 does not answer: so an outage changes no answer, and holds up a turn once a minute.
 
-use std::cell::RefCell;
-
 use worker::Env;
 
 use super::Retrieved;
-use crate::chat::TurnRequest;
+pub use super::known_instructions::Read;
+use super::known_instructions::Texts;
+use crate::admission::TurnRequest;
 use crate::storage::StoreError;
 use crate::thread::Thread;
 use bindings::d1::BINDING;
@@ -20,25 +20,6 @@ use wire::protocol::{InstructionsOf, Owner, TreeInstructions};
 
 /// How long a thread uses what it read without asking again, in milliseconds.
 const FRESH_MS: u64 = 60_000;
-
-type Texts = Vec<(InstructionsOf, String)>;
-
-/// The instructions that a thread read last.
-#[derive(Default)]
-pub struct Known(RefCell<Option<Read>>);
-
-/// The instructions for a turn.
-#[derive(Clone, Default)]
-pub struct Read {
-    /// The project that the request is about; empty: none.
-    project: String,
-    texts: Texts,
-    at: u64,
-    /// D1 told them, and not the thread's own row.
-    is_news: bool,
-    /// Why D1 did not, for the operator.
-    pub failure: Option<String>,
-}
 
 impl Read {
     /// The part of the system prompt.

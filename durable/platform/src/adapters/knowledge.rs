@@ -19,7 +19,7 @@ use features::knowledge::{Collections, Knowledge, Memories};
 use wire::protocol::{ApiError, ErrorCode, Memory, Owner, Passage};
 
 use super::Retrieved;
-use crate::chat::TurnRequest;
+use crate::admission::TurnRequest;
 use crate::storage::StoreError;
 use crate::storage::outgoing::{News, Outgoing};
 use crate::thread::Thread;

@@ -16,8 +16,8 @@ use features::mcp::{Known, Listed, Missing, Servers};
 use wire::protocol::{ApiError, ContextKind, Owner};
 use wire::redact::redacted;
 
-use crate::compose::misconfigured;
 use crate::fetch::PermittedFetch;
+use crate::respond::misconfigured;
 use crate::thread::Thread;
 
 thread_local! {

@@ -5,9 +5,11 @@ mod bookmarks;
 pub mod files;
 pub mod instructions;
 pub mod knowledge;
+pub mod known_instructions;
 mod mcp;
 mod projects;
 pub mod records;
+pub mod sending;
 mod shares;
 pub mod telemetry;
 pub mod titles;
@@ -21,14 +23,11 @@ use std::rc::Rc;
 use futures::future::{Either, select};
 use futures::pin_mut;
 
-use engine::journal::TurnEnd;
 use engine::toolbelt::ToolPolicy;
 use features::Resources;
 use wire::protocol::{ApiError, Owner, WorkflowDetail};
 
-use super::log::About;
-use super::storage::StoreError;
-use super::storage::sql::Store;
+use super::log::Ending;
 use super::thread::Thread;
 
 /// Adds what a feature's tools need in a turn of this thread, by its policy.
@@ -49,12 +48,6 @@ pub fn resources(
     }
     Ok(resources)
 }
-
-/// Makes the last line of the journal of a turn that gets a record.
-pub type Ending = fn(&TurnEnd) -> Result<String, StoreError>;
-
-/// Writes a feature's part of a turn's end, in the transaction of that end.
-pub type AtEnd = fn(&Store, &About, &TurnEnd, u64) -> Result<(), StoreError>;
 
 /// The ending of a turn that is given up: its journal stays as it is, because it may be impossible to write.
 pub const NO_LINE: Ending = |_| Ok(String::new());

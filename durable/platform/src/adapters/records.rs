@@ -2,7 +2,6 @@
 //! goes then. R2 neither holds up the news for D1 nor another turn: the two drains know of each other only to set the
 //! alarm once.
 
-use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -24,25 +23,10 @@ use features::records::store::{R2Records, TYPE, turn_id};
 use features::records::{Redactor, is_withheld, kept, key, record, redacted, too_many};
 use wire::protocol::{ApiError, ErrorCode, Owner, RecordEntry, RecordList};
 
-use super::Ending;
+use crate::log::Ending;
 
 /// How long R2 may take for a record before it counts as refused.
 const R2_MS: u64 = 30_000;
-
-/// The drain of records, in memory.
-#[derive(Default)]
-pub struct Sending {
-    /// Records are stored one after another.
-    now: Cell<bool>,
-    /// How often R2 has refused a record since it took one.
-    refusals: Cell<u32>,
-}
-
-impl Sending {
-    pub fn is_under_way(&self) -> bool {
-        self.now.get()
-    }
-}
 
 /// The variable `RECORD_TURNS`.
 struct Kept(u32);

@@ -1,17 +1,18 @@
 //! Titles on the platform. The transaction of a turn's end writes the thread's wish for a title, with a timer. The run's last
 //! act makes the title; the alarm does it where that memory is lost. No reader waits for it.
 
+use crate::respond::misconfigured;
+use crate::storage::thread::title;
 use std::rc::Rc;
 
 use futures::FutureExt;
 use futures::future::LocalBoxFuture;
 
-use super::AtEnd;
 use crate::accounts::{self, LEASE_MARGIN_MS};
 use crate::compose;
-use crate::log::About;
+use crate::ids::new_id;
+use crate::log::{About, AtEnd};
 use crate::quota::{Ask, TurnKey};
-use crate::start::{self, new_id};
 use crate::storage::StoreError;
 use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
 use crate::storage::sql::Store;
@@ -50,7 +51,7 @@ fn wish_at_end(store: &Store, about: &About, end: &TurnEnd, now: u64) -> Result<
     }
     let Some(before) = store.title()? else { return Ok(()) };
     let first = store.first_words(&store.path()?)?;
-    if first.is_none_or(|words| start::title(&words) != before) {
+    if first.is_none_or(|words| title(&words) != before) {
         return Ok(());
     }
     let wish = Wish::new(&about.turn_id, &about.context_type, &before);
@@ -74,22 +75,6 @@ pub fn lost(store: &Store, thread: &ThreadMeta, now: u64) -> Result<Option<Outgo
     Ok(lost.map(|lost| spent(&thread.owner, &thread.thread_id, lost, now)))
 }
 
-/// Makes the title that the thread wishes, without anybody waiting for it.
-pub fn spawn(thread: &Rc<Thread>) {
-    if thread.naming.replace(true) {
-        return;
-    }
-    let naming = Rc::clone(thread);
-    thread.state.wait_until(async move {
-        let made = naming.make_title().await;
-        naming.naming.set(false);
-        if let Err(PortError(error)) = made {
-            worker::console_error!("the title of a thread: {error}");
-        }
-        naming.drain(false).await;
-    });
-}
-
 fn read(store: &Store) -> Result<Option<Wish>, StoreError> {
     Ok(store.wish()?.map(|json| wire::json::from_str(&json)).transpose()?)
 }
@@ -110,6 +95,22 @@ fn spent(owner: &Owner, thread_id: &str, told: EndedCall, created_at: u64) -> Ou
 }
 
 impl Thread {
+    /// Makes the title that the thread wishes, without anybody waiting for it.
+    pub fn begin_naming(self: &Rc<Self>) {
+        if self.naming.replace(true) {
+            return;
+        }
+        let naming = Rc::clone(self);
+        self.state.wait_until(async move {
+            let made = naming.make_title().await;
+            naming.naming.set(false);
+            if let Err(PortError(error)) = made {
+                worker::console_error!("the title of a thread: {error}");
+            }
+            naming.drain(false).await;
+        });
+    }
+
     async fn make_title(self: &Rc<Self>) -> Result<(), PortError> {
         let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else {
             return Ok(());
@@ -128,7 +129,7 @@ impl Thread {
     fn house(&self) -> Result<Option<House>, ApiError> {
         let configuration = compose::configuration(self)?;
         let limits = compose::limits(&self.deployment, ContextProfile::of(None))?;
-        let quotas = accounts::quotas(&self.env).map_err(compose::misconfigured)?;
+        let quotas = accounts::quotas(&self.env).map_err(misconfigured)?;
         let speed = configuration.roles.of(Role::Speed);
         let (role, chain) = match speed.filter(|chain| compose::is_affordable(chain, &limits)) {
             Some(chain) => (Role::Speed, chain.clone()),

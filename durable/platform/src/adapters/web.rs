@@ -1,5 +1,6 @@
 //! The platform's browsers and character sets, for the web tools.
 
+use crate::respond::misconfigured;
 use std::rc::Rc;
 
 use futures::FutureExt;
@@ -10,7 +11,7 @@ use wasm_bindgen::prelude::*;
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::{Env, web_sys};
 
-use crate::compose::{misconfigured, tool_users};
+use crate::compose::tool_users;
 use crate::fetch::{AbortOnDrop, PermittedFetch, reply};
 use crate::thread::Thread;
 use bindings::env::{binding, is_bound};

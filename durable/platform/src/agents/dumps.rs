@@ -6,9 +6,9 @@ use std::rc::Rc;
 use worker::Response;
 
 use super::{agent_messages, unknown};
+use crate::ids::new_id;
 use crate::next_prompt::plain_prompt;
 use crate::respond::json_response;
-use crate::start::new_id;
 use crate::storage::StoreError;
 use crate::storage::agent_rows::{RoundPlace, Size, round_texts};
 use crate::storage::history;

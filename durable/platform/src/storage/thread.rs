@@ -12,6 +12,11 @@ use super::sql::{Row, Store, int, unsigned};
 use super::turn::{TurnRow, TurnStatus};
 use super::{Failing, StoreError, schema};
 
+/// The longest title, in characters: it is the beginning of the first message.
+const TITLE_CHARS: usize = 80;
+/// The title of a thread whose first message is blank.
+const UNTITLED: &str = "New chat";
+
 /// The row of `meta`. A deleted thread keeps only its numbers.
 pub struct Meta {
     pub seq_reserved: Seq,
@@ -266,4 +271,10 @@ fn failing_of(row: &Row) -> Option<Failing> {
     let since_ms = unsigned(row.maybe_int(7)?);
     let attempts = row.maybe_int(8).map_or(0, |attempts| u32::try_from(attempts).unwrap_or(u32::MAX));
     Some(Failing { since_ms, attempts, retry_at_ms: row.maybe_int(9).map_or(0, unsigned) })
+}
+
+/// The beginning of a message as a title.
+pub fn title(content: &str) -> String {
+    let title: String = content.trim().chars().take(TITLE_CHARS).collect();
+    if title.is_empty() { UNTITLED.to_owned() } else { title }
 }

@@ -1,7 +1,8 @@
 //! Servers of revision 2026-07-28: how they are found, what each request says, and what their results ask for.
 
 use super::*;
-use crate::mcp::connection::{Reply, parsed};
+use crate::mcp::connection::Reply;
+use crate::mcp::error::parsed;
 use crate::mcp::modern::{check, of_arguments};
 use crate::mcp::{Listed, Servers};
 use engine::journal::{Answer, Asking};
