@@ -3,6 +3,7 @@
 //! connections of one turn, `queued` the messages that wait for one.
 
 mod body;
+mod draw;
 mod queued;
 mod reading;
 mod versions;
@@ -19,6 +20,7 @@ use espalier_test_support::{Event, json, wire};
 use tokio::time::{Instant, sleep};
 
 use self::body::body_of;
+use self::draw::draw;
 use crate::rng::Rng;
 use crate::script::{self, Shape};
 use crate::stream::{Stream, User};
@@ -181,9 +183,10 @@ impl Clients {
                 300..400 => (&script::STEPS_SHAPES[..], rng.range(2, 5)),
                 _ => (self.shapes, rng.range(1, 4)),
             };
+            let mut shapes = shapes.to_vec();
             for request_seq in 1..=turns {
                 next += 2;
-                let mut order = draw(&mut rng, shapes, next, &thread_id, request_seq * 2);
+                let mut order = draw(&mut rng, &mut shapes, next, &thread_id, request_seq * 2);
                 if order.shape == Shape::Steps {
                     self.turn(&user, &order).await;
                     continue;
@@ -193,7 +196,7 @@ impl Clients {
                     let waiting: Vec<Order> = (0..rng.range(1, 4))
                         .map(|_| {
                             next += 2;
-                            let drawn = draw(&mut rng, shapes, next, &thread_id, 0);
+                            let drawn = draw(&mut rng, &mut shapes, next, &thread_id, 0);
                             Order { queued: true, strike: None, ..drawn }
                         })
                         .collect();
@@ -202,7 +205,7 @@ impl Clients {
                     order.may_be_late = true;
                     let later = Order {
                         cancel: None,
-                        ..draw(&mut rng, shapes, next + 1, &thread_id, request_seq * 2 + 1)
+                        ..draw(&mut rng, &mut shapes, next + 1, &thread_id, request_seq * 2 + 1)
                     };
                     let wait = rng.range(0, 1200);
                     let newer = async {
@@ -365,36 +368,5 @@ impl Clients {
             message_id: done.text("message_id").to_owned(),
             finish_reason: done.text("finish_reason").to_owned(),
         });
-    }
-}
-
-fn draw(rng: &mut Rng, shapes: &[Shape], number: u64, thread_id: &str, request_seq: u64) -> Order {
-    let reader = match rng.range(0, 10) {
-        0..=2 => Reader::Steady,
-        3..=7 => Reader::Restless,
-        _ => Reader::Alone,
-    };
-    let strike = match rng.range(0, 100) {
-        0..=11 => Some(format!("abort@{}", rng.range(1, 14))),
-        12 => Some(format!("panic@{}", rng.range(1, 14))),
-        _ => None,
-    };
-    let cancel = rng.chance(80).then(|| rng.range(0, 1500));
-    let (shape, thread_id) = (*rng.pick(shapes), thread_id.to_owned());
-    // A client that answers a turn also reads it.
-    let reader = if shape.waits() && reader == Reader::Alone { Reader::Restless } else { reader };
-    Order {
-        number,
-        thread_id,
-        shape,
-        reader,
-        cancel,
-        strike,
-        request_seq,
-        continues: None,
-        beside: None,
-        may_be_late: false,
-        alone: false,
-        queued: false,
     }
 }

@@ -37,9 +37,41 @@ impl Journey for Instructions {
         })
     }
 
+    /// A turn begins with the instructions of the turn before it where D1 does not answer: the first one of a thread begins
+    /// without any, and stays without.
+    fn without_d1(&self, mut outcome: Value) -> Value {
+        for (turn, usual) in [(2, first_turn()), (3, next_turn())] {
+            let bare = usual[0].as_str().unwrap_or_default().replace(BEFORE, "").replace(AFTER, "");
+            if outcome[turn] == json!([bare, "stop", null]) {
+                outcome[turn] = usual;
+            }
+        }
+        outcome
+    }
+
     fn stride(&self) -> u32 {
         15
     }
+}
+
+/// The instructions of both before they change, and after.
+const BEFORE: &str = "mine of before and ours of before";
+const AFTER: &str = "mine of after and ours of after";
+
+/// What the list has of a turn that began with these instructions.
+fn turn_with(answer: String, when: &str) -> Value {
+    let of =
+        |of: &str, content: String| json!({ "bytes": content.len(), "content_preview": content, "of": of });
+    let both = [of("user", format!("mine of {when}")), of("project", format!("ours of {when}"))];
+    json!([answer, "stop", both])
+}
+
+fn first_turn() -> Value {
+    turn_with(format!("First {BEFORE}. \n\nThen {BEFORE}."), "before")
+}
+
+fn next_turn() -> Value {
+    turn_with(format!("With {AFTER}."), "after")
 }
 
 /// The instructions in a request's prompt.

@@ -93,6 +93,11 @@ pub trait Journey: Send + Sync {
         false
     }
 
+    /// The outcome in place of this one that is right as well, where D1 refused a request or lost its answer.
+    fn without_d1(&self, outcome: Value) -> Value {
+        outcome
+    }
+
     /// Its server in the world.
     fn serve<'a>(&'a self, _world: &'a World, _call: Call<'a>) -> Served<'a> {
         Box::pin(async { Ok(plain(404, &json!({}))) })

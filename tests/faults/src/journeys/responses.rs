@@ -54,8 +54,12 @@ async fn play(trip: &Trip) -> Result<Value, String> {
             }
         }
     }
-    // Text that a death took back has no place in the log.
-    let extra = ours.iter().find(|(number, event)| !uncut.contains_key(number) && !is_delta(event));
+    // Text that a death took back has no place in the log: neither a piece of it, nor the beginning of its item.
+    let in_log = |event: &Value| {
+        uncut.values().any(|other| item_of(other).is_some() && item_of(other) == item_of(event))
+    };
+    let is_taken_back = |event: &Value| is_delta(event) || item_of(event).is_some() && !in_log(event);
+    let extra = ours.iter().find(|(number, event)| !uncut.contains_key(number) && !is_taken_back(event));
     if let Some((number, event)) = extra {
         return Err(format!("only the client that came back has event {number}: {event}"));
     }
@@ -66,6 +70,11 @@ async fn play(trip: &Trip) -> Result<Value, String> {
     let items: Vec<Value> =
         items.map(|item| json!([item["type"], item["name"], item["content"][0]["text"]])).collect();
     Ok(json!({ "status": answer["status"], "output": items, "messages": trip.messages(&thread, 2).await? }))
+}
+
+/// The item of an event.
+fn item_of(event: &Value) -> Option<&str> {
+    event["item"]["id"].as_str().or_else(|| event["item_id"].as_str())
 }
 
 fn is_delta(event: &Value) -> bool {
