@@ -25,21 +25,20 @@ fn paths_in(code: &str, own: &[String]) -> Vec<Vec<String>> {
     let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
     for start in ["crate::", "super::"] {
         for (at, _) in code.match_indices(start) {
+            let (before, rest) = code.split_at(at);
             // Of `super::super::x` the first one counts.
-            if code[..at].ends_with("super::") || code[..at].chars().next_back().is_some_and(is_name) {
+            if before.ends_with("super::") || before.chars().next_back().is_some_and(is_name) {
                 continue;
             }
-            let mut rest = &code[at + start.len()..];
-            let mut base = if start == "crate::" { Vec::new() } else { own[..own.len() - 1].to_vec() };
+            let mut rest = rest.trim_start_matches("crate::");
+            let mut base = if start == "crate::" { Vec::new() } else { own.to_vec() };
             while let Some(further) = rest.strip_prefix("super::") {
                 base.pop();
                 rest = further;
             }
-            let end = rest.find(';').unwrap_or(rest.len());
-            let group =
-                rest[..end].split_once('{').filter(|(head, _)| head.is_empty() || head.ends_with("::"));
-            let whole =
-                rest.find(|letter| !is_name(letter) && letter != ':').map_or(rest, |end| &rest[..end]);
+            let statement = rest.split(';').next().unwrap_or_default();
+            let group = statement.split_once('{').filter(|(head, _)| head.is_empty() || head.ends_with("::"));
+            let whole = rest.split(|letter| !is_name(letter) && letter != ':').next().unwrap_or_default();
             let (head, names) = match group {
                 Some((head, names)) => (head, names.split([',', '{', '}']).collect()),
                 None => ("", vec![whole]),
@@ -77,8 +76,8 @@ fn imports(crate_folder: &str) -> Imports {
 }
 
 /// The files that a file imports, directly or through others.
-fn reached(imports: &Imports, from: &Vec<String>) -> BTreeSet<Vec<String>> {
-    let (mut found, mut left) = (BTreeSet::new(), vec![from.clone()]);
+fn reached(imports: &Imports, from: &[String]) -> BTreeSet<Vec<String>> {
+    let (mut found, mut left) = (BTreeSet::new(), vec![from.to_vec()]);
     while let Some(file) = left.pop() {
         for next in imports.get(&file).into_iter().flatten() {
             if found.insert(next.clone()) {
@@ -92,7 +91,7 @@ fn reached(imports: &Imports, from: &Vec<String>) -> BTreeSet<Vec<String>> {
 /// The largest circle.
 fn largest_circle(imports: &Imports) -> BTreeSet<Vec<String>> {
     let reached: BTreeMap<_, _> = imports.keys().map(|file| (file, reached(imports, file))).collect();
-    let circle = |file: &Vec<String>| -> BTreeSet<Vec<String>> {
+    let circle = |file| -> BTreeSet<Vec<String>> {
         reached[file].iter().filter(|other| reached[*other].contains(file)).cloned().collect()
     };
     imports.keys().map(circle).max_by_key(BTreeSet::len).unwrap_or_default()

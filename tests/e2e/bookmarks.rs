@@ -107,10 +107,13 @@ async fn a_user_has_a_thousand_bookmarks() {
     let [thread, question, answer] = chat(&case, "Yes.").await;
     bookmark(&case.client, &thread, &question).await;
     // All but one more: the next one fits, and no other.
-    let copies = "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?2) \
-        INSERT INTO bookmarks SELECT tenant, user_id, printf('00000000-0000-4000-8000-%012d', n), thread_id, turn_id, \
-        role, excerpt, 1 FROM bookmarks, n WHERE message_id = ?1";
-    d1(copies, &[&question, &(MAX_BOOKMARKS - 2).to_string()]).await;
+    let copies = format!(
+        "WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {})
+         INSERT INTO bookmarks SELECT tenant, user_id, printf('00000000-0000-4000-8000-%012d', n), thread_id, turn_id,
+         role, excerpt, 1 FROM bookmarks, n WHERE message_id = ?1",
+        MAX_BOOKMARKS - 2
+    );
+    d1(&copies, &[&question]).await;
     bookmark(&case.client, &thread, &answer).await;
     let [other, _, third] = chat(&case, "Again.").await;
     let refused = case.client.send("PUT", &path(&other, &third), "").await;

@@ -19,9 +19,10 @@ async function found(browser, width, options) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"), options);
   const buttons = byId(page, "bookmark");
   const press = async (id) => {
-    const button = byId(page, id);
-    if (!(await button.isVisible())) await page.locator(".menu-button").click();
-    await button.click();
+    // A sidebar that slides away is still visible.
+    const menu = page.locator(".menu-button");
+    if ((await menu.isVisible()) && (await menu.getAttribute("aria-expanded")) === "false") await menu.click();
+    await byId(page, id).click();
   };
   const openList = async () => {
     await press("bookmarks-open");

@@ -39,7 +39,7 @@ describe("a chat as Markdown", () => {
       "How far?",
       "## Espalier",
       "> Earlier messages were summarised\n> \n> They met.",
-      "> Earlier messages were left out, because this chat is too long for the model.",
+      "> Earlier messages were left out: this chat is too long for the model.",
       "> Far?\n> Maybe.",
       "First I look.",
       "- Look: 50 km\n  - calculate (failed): no",

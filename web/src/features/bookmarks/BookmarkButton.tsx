@@ -5,7 +5,7 @@ import { conversation, page } from "../../state/page";
 import { useStore } from "../../state/store";
 import type { TurnView } from "../../turn/view";
 import { add, follow, ofChat, remove } from "./bookmarks";
-import { words } from "./en";
+import { words } from "./panel/en";
 import "./bookmarks.css";
 
 export function BookmarkButton({ view: { answerId } }: { view: TurnView }) {

@@ -10,7 +10,8 @@ import { threads } from "../../state/page";
 import { useStore } from "../../state/store";
 import { agoText } from "../../turn/measures";
 import { all, remove, type Marked } from "./bookmarks";
-import { words } from "./en";
+import { words as names } from "./en";
+import { words } from "./panel/en";
 import { reveal } from "./reveal";
 import "./bookmarks.css";
 
@@ -20,8 +21,8 @@ export function BookmarksPanel({ onClose }: PanelProps) {
     void all.load();
   }, []);
   return (
-    <Side title={words.title} testId="bookmarks" onClose={onClose}>
-      <PagedList list={all} label={words.title} none={words.none} more={words.older} row={(each) => <Row key={each.id} bookmark={each} onClose={onClose} />} />
+    <Side title={names.title} testId="bookmarks" onClose={onClose}>
+      <PagedList list={all} label={names.title} none={words.none} more={words.older} row={(each) => <Row key={each.id} bookmark={each} onClose={onClose} />} />
     </Side>
   );
 }

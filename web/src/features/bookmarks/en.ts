@@ -1,11 +1,5 @@
-// The words of bookmarks.
+// The words of bookmarks that the page needs before their panel.
 
 export const words = {
   title: "Bookmarks",
-  add: "Bookmark this answer",
-  remove: "Remove the bookmark",
-  removeOf: (start: string) => `Remove the bookmark of “${start}”`,
-  none: "No bookmarks yet. The button below an answer makes one.",
-  older: "Show older bookmarks",
-  question: "your message",
 };

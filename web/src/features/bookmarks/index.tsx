@@ -6,7 +6,8 @@ import type { Feature } from "../../feature";
 import { part } from "../../state/parts";
 import { words } from "./en";
 
-const button = part(() => import("./BookmarkButton").then((module) => module.BookmarkButton));
+const ui = () => import("./ui");
+const button = part(() => ui().then((module) => module.BookmarkButton));
 
 export const bookmarks: Feature = {
   name: "bookmarks",
@@ -15,7 +16,7 @@ export const bookmarks: Feature = {
     return Button && <Button view={view} />;
   },
   panel: {
-    part: part(() => import("./BookmarksPanel").then((module) => module.BookmarksPanel)),
+    part: part(() => ui().then((module) => module.BookmarksPanel)),
     label: words.title,
     Icon: line("M6 3.5h8v13l-4-3.5-4 3.5z"),
     place: "sidebar",
