@@ -1,4 +1,4 @@
-// The routes of threads and turns (docs/wire-protocol.md), one function for each.
+// The routes of threads and turns (docs/routes.md), one function for each.
 
 import type {
   ApprovalList,

@@ -51,7 +51,7 @@ export function ProjectsPanel({ chat, onClose }: PanelProps) {
   );
 }
 
-/** The service's limits, in characters (docs/wire-protocol.md). */
+/** The service's limits, in characters (docs/routes.md). */
 const MAX_TEXT = 4_000;
 const MAX_DOCUMENT = 30_000;
 

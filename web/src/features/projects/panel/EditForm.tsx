@@ -11,7 +11,7 @@ export interface Field {
   member: string;
   label: string;
   value: string;
-  /** The service's limit, in characters (docs/wire-protocol.md). */
+  /** The service's limit, in characters (docs/routes.md). */
   max: number;
   /** Such a text has several lines, and may be blank. */
   rows?: number;
