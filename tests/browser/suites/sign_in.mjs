@@ -72,9 +72,12 @@ export async function signIn(browser) {
     assert((await byId(page, "signed-in").textContent()).includes("Ada’s laptop"), "the key's name");
     assertEqual((await kept(page)).includes("espk_"), false, "the key is kept");
     assertEqual((await page.content()).includes(ada.key), false, "the key is in the page");
+    // The session ends below: no request may be under way then.
+    const marks = page.waitForResponse((response) => response.url().includes("/api/bookmarks"));
     await page.reload();
     await chatIs(page);
     await byId(page, "message-assistant").filter({ hasText: "Here I am." }).waitFor();
+    await marks;
   });
 
   await check("after the end of a session the page asks for a key again, and keeps the draft", async () => {

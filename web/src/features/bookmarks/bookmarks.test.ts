@@ -34,6 +34,14 @@ it("reads those of a chat page by page, adds one, and removes it", async () => {
   ]);
 });
 
+it("reads those of a chat again where that failed, and asks no more meanwhile", async () => {
+  const { requests } = served((line) => (line.includes("cursor") ? Promise.reject(new TypeError("no line")) : Response.json({ bookmarks: [bookmark("b")], next_cursor: "2" })));
+  await follow("F");
+  await follow("F");
+  const [first, second] = ["GET /api/bookmarks?limit=200&thread_id=F", "GET /api/bookmarks?limit=200&thread_id=F&cursor=2"];
+  expect(requests).toEqual([first, second, first, second]);
+});
+
 it("says why an answer was not bookmarked", async () => {
   served(() => refusal());
   expect(await add("T", "d")).toContain("delete some");

@@ -34,7 +34,10 @@ export async function follow(threadId: string): Promise<void> {
   chat = threadId;
   ofChat.forget();
   await ofChat.load();
-  while (chat === threadId && ofChat.store.get().nextCursor !== null) await ofChat.more();
+  const isRead = () => ofChat.store.get().problem === null;
+  while (chat === threadId && isRead() && ofChat.store.get().nextCursor !== null) await ofChat.more();
+  // The next answer that is drawn reads them again.
+  if (chat === threadId && !isRead()) chat = null;
 }
 
 /** Bookmarks an answer. The reason, where that failed. */
