@@ -30,7 +30,7 @@ impl ListCursor {
         let after = cursor.map(|Self { at, id }| (at, id.to_string()));
         let after = after.as_ref().map(|(at, id)| (*at, id.as_str()));
         let mut rows = read(limit + 1, after).await?;
-        let next = Self::cut(&mut rows, limit, place);
+        let next = Self::truncate(&mut rows, limit, place);
         Ok((rows, next))
     }
 
@@ -45,7 +45,8 @@ impl ListCursor {
             .ok_or_else(|| ApiError::field("cursor", "expected the next_cursor of a page of this list"))
     }
 
-    fn cut<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
+    /// Drops the rows beyond the limit. The cursor of the next page, where it dropped any.
+    fn truncate<T>(rows: &mut Vec<T>, limit: u32, place: impl Fn(&T) -> (u64, &str)) -> Option<String> {
         let more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let (at, id) = place(rows.last().filter(|_| more)?);
@@ -79,7 +80,7 @@ mod tests {
             [(0, 2, 0, None), (2, 2, 2, None), (3, 2, 2, Some(2)), (5, 4, 4, Some(4))]
         {
             let mut rows: Vec<(u64, String)> = (1..=count).map(|at| (at, id(at))).collect();
-            let cursor = ListCursor::cut(&mut rows, limit, |row| (row.0, &row.1));
+            let cursor = ListCursor::truncate(&mut rows, limit, |row| (row.0, &row.1));
             assert_eq!(rows.len(), left);
             let cursor = cursor.map(|cursor| ListCursor::decode(&cursor).unwrap());
             assert_eq!(cursor.map(|cursor| cursor.at), next);

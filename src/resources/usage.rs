@@ -1,4 +1,4 @@
-//! What the turns of a user cost, and how they went.
+//! Usage: the cost and the outcomes of the turns of a user.
 
 use super::words::*;
 

@@ -37,8 +37,8 @@ pub enum Bound {
     EndsOnce,
     /// It deletes data of a user for good. Where something was there, it leaves an entry `data_deleted` in the audit log.
     Deletes,
-    /// The same, with an entry of another kind: for threads, keys, sessions and share links. What changes only what comes
-    /// leaves none, and neither does a mark on what stays.
+    /// It leaves no entry `data_deleted`. A thread, a key, a session and a share link have entries of their own. A hook, an
+    /// agent and an approval act on later turns only. A bookmark is a mark on an answer that stays.
     Removes,
     /// Each of its tools is a request to another route.
     OtherRoutes,

@@ -58,7 +58,7 @@ impl Journey for Instructions {
 const BEFORE: &str = "mine of before and ours of before";
 const AFTER: &str = "mine of after and ours of after";
 
-/// What the list has of a turn that began with these instructions.
+/// The entry that the list must have for a turn that began with these instructions.
 fn turn_with(answer: String, when: &str) -> Value {
     let of =
         |of: &str, content: String| json!({ "bytes": content.len(), "content_preview": content, "of": of });

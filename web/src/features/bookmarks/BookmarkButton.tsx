@@ -32,7 +32,7 @@ export function BookmarkButton({ view: { answerId } }: { view: TurnView }) {
       onClick={() => void press()}
     >
       <svg className="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">
-        <path d="M6 3.5h8v13l-4-3.5-4 3.5z" />
+        <path d="M6 3h8v14l-4-4-4 4z" />
       </svg>
     </button>
   );

@@ -18,7 +18,7 @@ export const bookmarks: Feature = {
   panel: {
     part: part(() => ui().then((module) => module.BookmarksPanel)),
     label: words.title,
-    Icon: line("M6 3.5h8v13l-4-3.5-4 3.5z"),
+    Icon: line("M6 3h8v14l-4-4-4 4z"),
     place: "sidebar",
     testId: "bookmarks-open",
   },
