@@ -2,7 +2,7 @@
 //!
 //! Attempts are counted by time: the wait between two of them doubles, and requests in the meantime change nothing.
 
-use crate::quota::back_off_ms;
+use crate::duties::driver::place_ms;
 use crate::storage::Failing;
 
 /// The shortest wait: as long as the alarm of a running turn stands ahead.
@@ -64,7 +64,7 @@ pub fn announced(before: Option<Failing>, now: u64) -> Failing {
 pub fn queued_too_long(refusals: u64) -> bool {
     // Each wait has `FIRST_WAIT_MS` at least, so that more refusals than these are a week in any case.
     let counted = refusals.min(GIVE_UP_MS / FIRST_WAIT_MS);
-    (1..=counted).map(back_off_ms).sum::<u64>() >= GIVE_UP_MS
+    (1..=counted).map(place_ms).sum::<u64>() >= GIVE_UP_MS
 }
 
 /// The row after a failed attempt; none if the turn is given up.
@@ -172,7 +172,7 @@ mod tests {
     fn a_queued_turn_is_given_up_after_a_week_of_refusals() {
         // 2, 4, 8 and 16 s, then 30 s each.
         let week = 4 + (GIVE_UP_MS - 30_000).div_ceil(30_000);
-        assert_eq!((1..=week).map(back_off_ms).sum::<u64>(), GIVE_UP_MS);
+        assert_eq!((1..=week).map(place_ms).sum::<u64>(), GIVE_UP_MS);
         assert!(!queued_too_long(0));
         assert!(!queued_too_long(week - 1));
         assert!(queued_too_long(week));

@@ -318,7 +318,7 @@ impl Thread {
         let thread = Rc::clone(self);
         let (done, told) = futures::channel::oneshot::channel::<()>();
         self.state.wait_until(async move {
-            thread.drain(false).await;
+            thread.fulfil(Reason::Outbox, false).await;
             drop(done);
         });
         futures::future::select(told, self.clock.sleep(INDEX_MS)).await;

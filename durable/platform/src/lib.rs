@@ -7,7 +7,7 @@
 pub mod admission;
 pub mod attempts;
 pub mod deployment;
-pub mod drain;
+pub mod duties;
 pub mod headers;
 pub mod idle;
 pub mod limits;

@@ -6,10 +6,11 @@
 
 use std::rc::Rc;
 
-use crate::quota::{GoOn, back_off_ms};
+use crate::duties::driver::{After, Batch, Duty, place_ms};
+use crate::quota::GoOn;
 use crate::storage::StoreError;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
-use wire::protocol::ApiError;
+use wire::protocol::{ApiError, Owner};
 
 use super::reservation::lease_ms;
 use super::respond::not_logged;
@@ -20,6 +21,96 @@ use super::{accounts, attempts};
 /// The time of the mark of a turn that was not refused yet: the year 2100, so that no alarm ever waits for it. Each refusal
 /// moves it by one, and after a week of them the turn is given up.
 const MARK: u64 = 4_102_444_800_000;
+
+/// The place of the queued turn, which goes on when it has one.
+pub struct Place<'t> {
+    thread: &'t Rc<Thread>,
+    turn_id: String,
+}
+
+impl<'t> Place<'t> {
+    pub fn of(thread: &'t Rc<Thread>) -> Self {
+        Place { thread, turn_id: String::new() }
+    }
+
+    /// The turn that was asked for. A request may have stopped it meanwhile. It may also have another answer, which the
+    /// journal has.
+    fn asked(&self) -> Result<Option<Rc<Run>>, StoreError> {
+        let run = self.thread.queued_run().map_err(not_stored)?;
+        Ok(run.filter(|run| run.turn.spec().turn_id == self.turn_id))
+    }
+
+    /// How often the turn was refused a place.
+    fn refusals(&self) -> Result<u64, StoreError> {
+        Ok(self.thread.store.timer(Reason::Queued)?.unwrap_or(MARK).saturating_sub(MARK))
+    }
+}
+
+impl Duty for Place<'_> {
+    const REASON: Reason = Reason::Turn;
+    type Content = Result<(Owner, GoOn), StoreError>;
+
+    fn next(&mut self) -> Result<Option<(Batch, Self::Content)>, StoreError> {
+        let Some(run) = self.thread.queued_run().map_err(not_stored)? else { return Ok(None) };
+        let Some((owner, turn)) = self.thread.limited(&run) else {
+            self.thread.go_on(&run);
+            return Ok(None);
+        };
+        self.turn_id.clone_from(&turn.turn_id);
+        let asked = accounts::quotas(&self.thread.env).map_err(StoreError).map(|quotas| {
+            (owner, GoOn { turn, parking: run.turn.parkings(), lease_ms: lease_ms(&run), quotas })
+        });
+        let attempts = u32::try_from(self.refusals()?).unwrap_or(u32::MAX);
+        Ok(Some((Batch { ids: Vec::new(), attempts }, asked)))
+    }
+
+    async fn tell(&mut self, asked: Self::Content) -> Result<(), StoreError> {
+        let Thread { env, clock, .. } = self.thread.as_ref();
+        let verdict = match asked {
+            Ok((owner, ask)) => accounts::go_on(env, clock, &owner.tenant, ask).await,
+            Err(error) => Err(error),
+        };
+        let verdict = verdict.inspect_err(|error| {
+            worker::console_error!("asking for the place of a turn: {error}");
+        });
+        verdict?.map_err(|_| StoreError("no place is free".to_owned()))
+    }
+
+    fn took(&mut self, batch: &Batch) -> Result<(), StoreError> {
+        let Some(run) = self.asked()? else { return Ok(()) };
+        if batch.attempts > 0 {
+            run.turn.tell_placed().map_err(|error| not_stored(not_logged(error)))?;
+        }
+        self.thread.go_on(&run);
+        Ok(())
+    }
+
+    fn refused(&mut self, _: &Batch, _: &StoreError) -> Result<After, StoreError> {
+        let Some(run) = self.asked()? else { return Ok(After::Drop) };
+        let refusals = self.refusals()? + 1;
+        self.thread.store.set_timer(Reason::Queued, MARK + refusals)?;
+        if attempts::queued_too_long(refusals) {
+            if let Some(held) = self.thread.held()? {
+                self.thread.abandon(&held).map_err(not_stored)?;
+            }
+            return Ok(After::Drop);
+        }
+        run.turn.tell_queued().map_err(|error| not_stored(not_logged(error)))?;
+        Ok(After::Again)
+    }
+
+    fn rest(&mut self, _any: bool) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn wait_ms(refusals: u32) -> u64 {
+        place_ms(refusals.into())
+    }
+}
+
+fn not_stored(error: ApiError) -> StoreError {
+    StoreError(error.into_detail())
+}
 
 impl Thread {
     /// The open turn, where it does not run: it waits for somebody outside, or for its place.
@@ -67,72 +158,18 @@ impl Thread {
             Ok(true) => {
                 // A client that reads on at once finds the turn running, unless its place takes long.
                 run.live.park(self.clock.now_ms());
-                self.ask_for_place();
+                self.begin(Reason::Turn, true);
             }
             // The alarm asks again.
             Err(error) => worker::console_error!("going on with a turn: {error}"),
         }
     }
 
-    /// Asks for the place of the queued turn, which then goes on, or asks again later.
-    pub fn ask_for_place(self: &Rc<Self>) {
-        if self.asking.replace(true) {
-            return;
-        }
-        let thread = Rc::clone(self);
-        self.state.wait_until(async move {
-            let asked = thread.asked_for_place().await;
-            thread.asking.set(false);
-            if let Err(error) = asked {
-                // From here on it counts as a turn whose run was lost, and its attempts count.
-                worker::console_error!("going on with a queued turn: {error}");
-                thread.leave_queue();
-                thread.idle.set(false);
-            }
-        });
-    }
-
-    async fn asked_for_place(self: &Rc<Self>) -> Result<(), ApiError> {
-        let Some(run) = self.queued_run()? else { return Ok(()) };
-        let Some((owner, turn)) = self.limited(&run) else {
-            self.go_on(&run);
-            return Ok(());
-        };
-        let turn_id = turn.turn_id.clone();
-        let asked = match accounts::quotas(&self.env) {
-            Err(error) => Err(StoreError(error)),
-            Ok(quotas) => {
-                let ask = GoOn { turn, parking: run.turn.parkings(), lease_ms: lease_ms(&run), quotas };
-                accounts::go_on(&self.env, &self.clock, &owner.tenant, ask).await
-            }
-        };
-        drop(run);
-        // A request may have stopped it meanwhile. It may also have another answer, which the journal has.
-        let Some(run) = self.queued_run()?.filter(|run| run.turn.spec().turn_id == turn_id) else {
-            return Ok(());
-        };
-        let refusals = self.store.timer(Reason::Queued)?.unwrap_or(MARK).saturating_sub(MARK);
-        if let Ok(Ok(())) = asked {
-            if refusals > 0 {
-                run.turn.tell_placed().map_err(not_logged)?;
-            }
-            self.go_on(&run);
-            return Ok(());
-        }
-        if let Err(error) = asked {
-            worker::console_error!("asking for the place of a turn: {error}");
-        }
-        let refusals = refusals + 1;
-        self.store.transaction(|| {
-            self.store.set_timer(Reason::Queued, MARK + refusals)?;
-            let now = self.clock.now_ms();
-            self.store.set_timer(Reason::Turn, now + back_off_ms(refusals))?;
-            self.store.arm(now)
-        })?;
-        if attempts::queued_too_long(refusals) {
-            return self.held()?.map_or(Ok(()), |held| self.abandon(&held));
-        }
-        run.turn.tell_queued().map_err(not_logged)
+    /// The object could not go on with the queued turn. From here on it counts as a turn whose run was lost, and its
+    /// attempts count.
+    pub fn lose_place(&self) {
+        self.leave_queue();
+        self.idle.set(false);
     }
 
     fn queued_run(self: &Rc<Self>) -> Result<Option<Rc<Run>>, ApiError> {

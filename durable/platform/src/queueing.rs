@@ -5,7 +5,7 @@ use engine::journal::TurnEnd;
 use wire::protocol::{ApiError, ErrorCode, FinishReason, PlanStatus, StopNote};
 
 use crate::attempts;
-use crate::quota::back_off_ms;
+use crate::duties::driver::place_ms;
 
 /// The most bytes of a queued request, as JSON: the largest body of a request, and room for members that its JSON spells
 /// out. Half of the platform's row of 2 MB stays for the words.
@@ -63,7 +63,7 @@ pub fn after_refusal(error: &ApiError, attempts: u64) -> AfterRefusal {
         }
         // The others that run will end, and the operator mends the service.
         E::TooManyTurns | E::Misconfigured | E::Internal if !attempts::queued_too_long(attempts) => {
-            AfterRefusal::Again { wait_ms: back_off_ms(attempts + 1) }
+            AfterRefusal::Again { wait_ms: place_ms(attempts + 1) }
         }
         code => AfterRefusal::Fail(StopNote::new(code.as_str(), error.detail.clone())),
     }
@@ -137,7 +137,7 @@ mod tests {
             assert_eq!(after(code, 0), AfterRefusal::Leave, "{code:?}");
         }
         for code in [ErrorCode::TooManyTurns, ErrorCode::Misconfigured, ErrorCode::Internal] {
-            assert_eq!(after(code, 0), AfterRefusal::Again { wait_ms: back_off_ms(1) }, "{code:?}");
+            assert_eq!(after(code, 0), AfterRefusal::Again { wait_ms: place_ms(1) }, "{code:?}");
             assert_eq!(after(code, 9), AfterRefusal::Again { wait_ms: 30_000 }, "{code:?}");
             let note = StopNote::new(code.as_str(), "why");
             assert_eq!(after(code, u64::MAX), AfterRefusal::Fail(note), "{code:?}: for a week");

@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 
 use futures::channel::oneshot;
-use futures::future::{Either, LocalBoxFuture, Shared, join3, select};
+use futures::future::{Either, LocalBoxFuture, Shared, join_all, select};
 use futures::lock::Mutex;
 use futures::{FutureExt, pin_mut};
 use uuid::Uuid;
@@ -17,6 +17,7 @@ use crate::storage::page::{EventPage, Logged};
 use crate::storage::schema::NEWEST_READ;
 use crate::storage::sql::Store;
 use crate::storage::thread::ThreadMeta;
+use crate::storage::turn::Reason;
 use crate::storage::{Failing, StoreError};
 use engine::journal::TurnStop;
 use engine::ports::{Clock, LogError};
@@ -24,9 +25,9 @@ use engine::turn::{Ran, Turn};
 use wire::protocol::{ApiError, ErrorCode, Owner, Seq};
 
 use super::adapters::known_instructions::Known;
-use super::adapters::sending::Sending;
 use super::clock::JsClock;
 use super::deployment::Deployment;
+use super::duties::driver::Duties;
 use super::live::LiveLog;
 use super::model::Connections;
 use super::numbers::Numbers;
@@ -72,16 +73,8 @@ pub struct Thread {
     pub queue_told: RefCell<Option<(String, u64)>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
     pub admitting: Mutex<()>,
-    /// A queued turn asks for its place once at a time.
-    pub asking: Cell<bool>,
-    /// One drain of the outbox at a time keeps its order.
-    pub draining: Cell<bool>,
-    /// The drain of records.
-    pub sending: Sending,
-    /// Notices of sessions are sent one after another.
-    pub telling: Cell<bool>,
-    /// One run at a time makes the thread's title.
-    pub naming: Cell<bool>,
+    /// What the thread tells others, as far as memory knows it.
+    pub duties: Duties,
     /// The custom instructions that this memory read last.
     pub known_instructions: Known,
 }
@@ -120,11 +113,7 @@ impl Thread {
             starting: RefCell::new(None),
             queue_told: RefCell::new(None),
             admitting: Mutex::new(()),
-            asking: Cell::new(false),
-            draining: Cell::new(false),
-            sending: Sending::default(),
-            telling: Cell::new(false),
-            naming: Cell::new(false),
+            duties: Duties::default(),
             known_instructions: Known::default(),
         })
     }
@@ -199,9 +188,10 @@ impl Thread {
                 thread.start_next();
             }
             if thread.store.title_is_wished.take() {
-                thread.begin_naming();
+                thread.begin(Reason::Title, true);
             }
-            join3(thread.drain(false), thread.send_records(false), thread.send_notices()).await;
+            let told = [Reason::Outbox, Reason::Records, Reason::Notices];
+            join_all(told.map(|reason| thread.fulfil(reason, false))).await;
         });
     }
 

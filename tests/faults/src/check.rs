@@ -25,7 +25,7 @@ pub use outbox::quiet;
 pub use paths::marked;
 
 /// How long the deliveries may take. D1 refuses for seconds at most, so the retries are seconds apart; see
-/// `retry_after_ms` in the service.
+/// `patient_ms` in the service.
 const DELIVERY: Duration = Duration::from_secs(75);
 
 /// How long an attempt may take: the alarm is due at once, and the runtime may have to start first.

@@ -9,7 +9,6 @@ pub mod known_instructions;
 mod mcp;
 mod projects;
 pub mod records;
-pub mod sending;
 mod shares;
 pub mod telemetry;
 pub mod titles;

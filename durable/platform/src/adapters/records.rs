@@ -1,5 +1,5 @@
 //! Records on the platform. The journal of a turn that has ended stays in its object until R2 has taken the record, and
-//! goes then. R2 neither holds up the news for D1 nor another turn: the two drains know of each other only to set the
+//! goes then. R2 neither holds up the news for D1 nor another turn: the two duties know of each other only to set the
 //! alarm once.
 
 use std::collections::BTreeSet;
@@ -11,9 +11,10 @@ use futures::{Stream, StreamExt, pin_mut};
 use uuid::Uuid;
 use worker::{ByteStream, Env, Response, ResponseBody};
 
+use crate::duties::driver::{After, Batch, Duty};
 use crate::respond::{internal, json_response, lines_response, streamed_lines};
 use crate::storage::StoreError;
-use crate::storage::outgoing::{News, Outgoing, retry_after_ms};
+use crate::storage::outgoing::{News, Outgoing};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow, TurnStatus};
 use crate::thread::Thread;
@@ -71,6 +72,104 @@ fn without_words(record: ByteStream) -> impl Stream<Item = worker::Result<Vec<u8
     })
 }
 
+/// The records of ended turns that R2 has not taken.
+pub struct Records<'t> {
+    thread: &'t Rc<Thread>,
+    /// The record that is on its way: its turn, and the store.
+    sent: Option<(String, R2Records)>,
+}
+
+impl<'t> Records<'t> {
+    pub fn of(thread: &'t Rc<Thread>) -> Self {
+        Records { thread, sent: None }
+    }
+}
+
+impl Duty for Records<'_> {
+    const REASON: Reason = Reason::Records;
+    type Content = (ThreadMeta, TurnRow);
+
+    /// The record of the oldest turn. Journals that nobody wants are forgotten.
+    fn next(&mut self) -> Result<Option<(Batch, Self::Content)>, StoreError> {
+        let Thread { store, clock, duties, .. } = self.thread.as_ref();
+        while let Some(turn) = store.ended_journal()?
+            && let Some(thread) = store.meta()?.and_then(|meta| meta.thread)
+        {
+            let Some(records) = self.thread.records_of(&thread) else {
+                store.forget_journal(&turn.turn_id)?;
+                continue;
+            };
+            let waits = store.timer(Reason::Records)?.is_some_and(|at| at > clock.now_ms());
+            if waits {
+                self.thread.drop_oldest()?;
+            }
+            let attempts = duties.refusals(Reason::Records).max(u32::from(waits));
+            self.sent = Some((turn.turn_id.clone(), records));
+            return Ok(Some((Batch { ids: vec![turn.seq_first], attempts }, (thread, turn))));
+        }
+        Ok(None)
+    }
+
+    async fn tell(&mut self, (thread, turn): Self::Content) -> Result<(), StoreError> {
+        let Some((_, records)) = &self.sent else { return Ok(()) };
+        let journal = self.thread.store.journal_text(&turn.turn_id)?;
+        let name = key::name(turn.seq_first, &turn.turn_id, is_withheld(&journal));
+        let text = self.thread.record_text(&thread, &turn, &journal)?;
+        drop(journal);
+        let put = records.put(&name, text);
+        pin_mut!(put);
+        match select(put, self.thread.clock.sleep(R2_MS)).await {
+            Either::Left((answer, _)) => answer.map_err(refused)?,
+            Either::Right(_) => return Err(StoreError("R2 did not answer".to_owned())),
+        }
+        let keep = self.thread.kept_records();
+        if self.thread.store.has_turn_beyond(keep)?
+            && let Err(error) = records.keep(keep).await
+        {
+            // The next record removes what is left.
+            worker::console_error!("older records stay: R2: {error}");
+        }
+        Ok(())
+    }
+
+    fn took(&mut self, _: &Batch) -> Result<(), StoreError> {
+        let Thread { store, duties, .. } = self.thread.as_ref();
+        if let Some((turn_id, _)) = self.sent.take() {
+            store.forget_journal(&turn_id)?;
+        }
+        duties.count(Reason::Records, 0);
+        match store.timer(Reason::Records)? {
+            Some(_) => store.clear_timer(Reason::Records),
+            None => Ok(()),
+        }
+    }
+
+    /// The first refusal of an outage is reported.
+    fn refused(&mut self, batch: &Batch, error: &StoreError) -> Result<After, StoreError> {
+        worker::console_error!("a record is refused: {error}");
+        self.thread.duties.count(Reason::Records, batch.attempts.saturating_add(1));
+        if self.thread.store.timer(Reason::Records)?.is_none() {
+            self.thread.report("records", "r2", "record_refused", &error.to_string())?;
+        }
+        self.thread.drop_oldest()?;
+        Ok(After::Again)
+    }
+
+    /// R2 may have taken the record after the deletion of all records.
+    async fn gone(&mut self) -> Result<(), StoreError> {
+        match &self.sent {
+            Some((_, records)) => records.delete_all().await.map_err(refused),
+            None => Ok(()),
+        }
+    }
+
+    /// The drain of the outbox sets the alarm when it is over.
+    fn rest(&mut self, any: bool) -> Result<(), StoreError> {
+        let Thread { store, clock, duties, .. } = self.thread.as_ref();
+        if any && !duties.is_under_way(Reason::Outbox) { store.arm(clock.now_ms()) } else { Ok(()) }
+    }
+}
+
 impl Thread {
     /// The number of turns that have a record. A wrong variable, which the health report names, keeps none.
     fn kept_records(&self) -> u32 {
@@ -88,91 +187,6 @@ impl Thread {
     fn records_of(&self, thread: &ThreadMeta) -> Option<R2Records> {
         let id = Uuid::try_parse(&thread.thread_id).ok().filter(|_| self.kept_records() > 0)?;
         R2Records::new(&self.env, thread.owner.records_root(id))
-    }
-
-    /// Stores the records of the turns that have ended. `due`: the alarm says that it is time; otherwise an R2 that has
-    /// refused is left alone until then.
-    pub async fn send_records(&self, due: bool) {
-        if self.sending.now.replace(true) {
-            return;
-        }
-        let sent = self.send_once(due).await;
-        self.sending.now.set(false);
-        let armed = match &sent {
-            // The drain of the outbox sets the alarm when it is over.
-            Ok(true) if !self.draining.get() => self.store.arm(self.clock.now_ms()),
-            _ => Ok(()),
-        };
-        if let Err(error) = sent.map(drop).and(armed) {
-            worker::console_error!("records: {error}");
-        }
-    }
-
-    /// Returns whether there was anything to store. Only R2 is awaited: the platform makes the writes between two of its
-    /// answers durable together.
-    async fn send_once(&self, mut due: bool) -> Result<bool, StoreError> {
-        let mut any = false;
-        while self.store.exists()?
-            && let Some(turn) = self.store.ended_journal()?
-            && let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread)
-        {
-            any = true;
-            let Some(records) = self.records_of(&thread) else {
-                self.store.forget_journal(&turn.turn_id)?;
-                continue;
-            };
-            let retry_at = self.store.timer(Reason::Records)?;
-            if !due && retry_at.is_some_and(|at| at > self.clock.now_ms()) {
-                self.drop_oldest()?;
-                break;
-            }
-            let journal = self.store.journal_text(&turn.turn_id)?;
-            let name = key::name(turn.seq_first, &turn.turn_id, is_withheld(&journal));
-            let text = self.record_text(&thread, &turn, &journal)?;
-            drop(journal);
-            let put = records.put(&name, text);
-            pin_mut!(put);
-            let answer = match select(put, self.clock.sleep(R2_MS)).await {
-                Either::Left((answer, _)) => answer.map_err(refused),
-                Either::Right(_) => Err(StoreError("R2 did not answer".to_owned())),
-            };
-            // The thread was deleted meanwhile, and R2 may have taken this record after the deletion of all records.
-            if self.store.meta()?.and_then(|meta| meta.thread).is_none() {
-                records.delete_all().await.map_err(refused)?;
-                break;
-            }
-            if let Err(error) = answer {
-                self.count_refusal(retry_at.is_none(), &error)?;
-                break;
-            }
-            due = true;
-            self.sending.refusals.set(0);
-            self.store.forget_journal(&turn.turn_id)?;
-            if retry_at.is_some() {
-                self.store.clear_timer(Reason::Records)?;
-            }
-            let keep = self.kept_records();
-            if self.store.has_turn_beyond(keep)?
-                && let Err(error) = records.keep(keep).await
-            {
-                // The next record removes what is left.
-                worker::console_error!("older records stay: R2: {error}");
-            }
-        }
-        Ok(any)
-    }
-
-    /// Sets the time at which R2 is asked again. The first refusal of an outage is reported.
-    fn count_refusal(&self, first: bool, error: &StoreError) -> Result<(), StoreError> {
-        worker::console_error!("a record is refused: {error}");
-        // Counted in memory alone: a new life asks sooner.
-        let refusals = self.sending.refusals.get().saturating_add(1);
-        self.sending.refusals.set(refusals);
-        self.store.set_timer(Reason::Records, self.clock.now_ms() + retry_after_ms(refusals))?;
-        if first {
-            self.report("records", "r2", "record_refused", &error.to_string())?;
-        }
-        self.drop_oldest()
     }
 
     /// Drops the oldest journals that wait, where there is no room for all of them.

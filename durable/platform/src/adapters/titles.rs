@@ -10,6 +10,7 @@ use futures::future::LocalBoxFuture;
 
 use crate::accounts::{self, LEASE_MARGIN_MS};
 use crate::compose;
+use crate::duties::driver::{After, Batch, Duty};
 use crate::ids::new_id;
 use crate::log::{About, AtEnd};
 use crate::quota::{Ask, TurnKey};
@@ -94,36 +95,56 @@ fn spent(owner: &Owner, thread_id: &str, told: EndedCall, created_at: u64) -> Ou
     Outgoing::new(owner, thread_id, News::Spent { calls })
 }
 
-impl Thread {
-    /// Makes the title that the thread wishes, without anybody waiting for it.
-    pub fn begin_naming(self: &Rc<Self>) {
-        if self.naming.replace(true) {
-            return;
+/// The title that the thread wishes.
+pub struct WishedTitle<'t>(pub &'t Rc<Thread>);
+
+impl Duty for WishedTitle<'_> {
+    const REASON: Reason = Reason::Title;
+    type Content = ThreadMeta;
+
+    fn next(&mut self) -> Result<Option<(Batch, ThreadMeta)>, StoreError> {
+        let Thread { store, clock, duties, .. } = self.0.as_ref();
+        if store.timer(Reason::Title)?.is_none_or(|at| at > clock.now_ms()) {
+            return Ok(None);
         }
-        let naming = Rc::clone(self);
-        self.state.wait_until(async move {
-            let made = naming.make_title().await;
-            naming.naming.set(false);
-            if let Err(PortError(error)) = made {
-                worker::console_error!("the title of a thread: {error}");
-            }
-            naming.drain(false).await;
-        });
+        let attempts = duties.refusals(Reason::Title);
+        let thread = store.meta()?.and_then(|meta| meta.thread);
+        Ok(thread.map(|thread| (Batch { ids: Vec::new(), attempts }, thread)))
     }
 
-    async fn make_title(self: &Rc<Self>) -> Result<(), PortError> {
-        let Some(thread) = self.store.meta()?.and_then(|meta| meta.thread) else {
-            return Ok(());
-        };
-        let house = if are_on(self) { self.house() } else { Ok(None) };
+    async fn tell(&mut self, thread: ThreadMeta) -> Result<(), StoreError> {
+        let house = if are_on(self.0) { self.0.house() } else { Ok(None) };
         let house = house.unwrap_or_else(|error| {
             worker::console_error!("the models of titles: {error}");
             None
         });
-        let naming = OfThread { at: Rc::clone(self), thread };
-        make(&naming, house.as_ref()).await
+        let naming = OfThread { at: Rc::clone(self.0), thread };
+        make(&naming, house.as_ref()).await.map_err(|PortError(error)| StoreError(error))
     }
 
+    fn took(&mut self, _: &Batch) -> Result<(), StoreError> {
+        self.0.duties.count(Reason::Title, 0);
+        self.0.begin(Reason::Outbox, false);
+        Ok(())
+    }
+
+    fn refused(&mut self, batch: &Batch, StoreError(error): &StoreError) -> Result<After, StoreError> {
+        worker::console_error!("the title of a thread: {error}");
+        self.0.begin(Reason::Outbox, false);
+        if self.0.store.wish()?.is_none() {
+            return Ok(After::Drop);
+        }
+        self.0.duties.count(Reason::Title, batch.attempts.saturating_add(1));
+        Ok(After::Again)
+    }
+
+    /// Each step of a title sets its timer and the alarm.
+    fn rest(&mut self, _any: bool) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl Thread {
     /// The models that make titles, and the limits: those of the role `speed`, as summaries have them, else the primary ones.
     /// None where money is limited and their price is not known.
     fn house(&self) -> Result<Option<House>, ApiError> {

@@ -345,13 +345,6 @@ pub struct GoOn {
     pub quotas: Quotas,
 }
 
-/// The wait of a queued turn after so many refusals, before it asks again: 2, 4, 8, 16 and then 30 seconds.
-pub fn back_off_ms(refusals: u64) -> u64 {
-    const FIRST_MS: u64 = 2_000;
-    const LONGEST_MS: u64 = 30_000;
-    (FIRST_MS << refusals.saturating_sub(1).min(8)).min(LONGEST_MS)
-}
-
 /// The answer to [`QuotaCommand::Admit`].
 pub type Admission = Result<Grant, Refusal>;
 /// The answer to a command that reserves nothing that the asker must know.

@@ -125,12 +125,6 @@ fn a_parked_turn_is_known_as_long_as_it_waits() {
 }
 
 #[test]
-fn a_queued_turn_asks_again_after_2_to_30_seconds() {
-    let waits = [0, 1, 2, 3, 4, 5, 6, u64::MAX].map(back_off_ms);
-    assert_eq!(waits, [2_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
-}
-
-#[test]
 fn each_account_has_its_own_limits() {
     let limits = quotas(json!({
         "user": { "concurrent_turns": 1 }, "tenant": { "concurrent_turns": 2 },

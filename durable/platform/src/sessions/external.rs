@@ -8,7 +8,6 @@ use worker::Response;
 
 use super::advance::{Advanced, Ending, Refusal, SessionRow, StepRow, advance};
 use super::prompt::prompt;
-use super::telling;
 use super::tokens::{Claim, Tokens};
 use super::working::nonce;
 use crate::accounts;
@@ -18,6 +17,7 @@ use crate::respond::{internal, json_response, no_content};
 use crate::storage::outgoing::{Calls, News, Outgoing, ThreadRow};
 use crate::storage::thread::ThreadMeta;
 use crate::storage::thread::title;
+use crate::storage::turn::Reason;
 use crate::thread::Thread;
 use engine::budget::Amount;
 use engine::journal::StepEnd;
@@ -175,7 +175,7 @@ impl Thread {
             self.store.put_session(before, row, ended)?;
             self.store.arm(row.updated_at)
         })?;
-        telling::spawn(self);
+        self.begin(Reason::Notices, true);
         Ok(())
     }
 

@@ -5,76 +5,74 @@ use std::rc::Rc;
 use super::notice::{TRIES, may_tell};
 use crate::adapters::web;
 use crate::compose::tool_users;
+use crate::duties::driver::{After, Batch, Duty};
 use crate::limits;
 use crate::storage::StoreError;
-use crate::storage::outgoing::retry_after_ms;
 use crate::storage::sessions::NoticeRow;
 use crate::storage::turn::Reason;
 use crate::thread::Thread;
 use engine::toolbelt::PermissionClass;
 use wire::protocol::Owner;
 
-/// Sends what is due, without anybody waiting for it.
-pub fn spawn(thread: &Rc<Thread>) {
-    let thread = Rc::clone(thread);
-    let sending = Rc::clone(&thread);
-    thread.state.wait_until(async move { sending.send_notices().await });
+/// The notices that are to be sent.
+pub struct Notices<'t> {
+    thread: &'t Rc<Thread>,
+    id: u64,
+}
+
+impl<'t> Notices<'t> {
+    pub fn of(thread: &'t Rc<Thread>) -> Self {
+        Notices { thread, id: 0 }
+    }
+}
+
+impl Duty for Notices<'_> {
+    const REASON: Reason = Reason::Notices;
+    type Content = (Owner, NoticeRow);
+
+    fn next(&mut self) -> Result<Option<(Batch, Self::Content)>, StoreError> {
+        let (store, now) = (&self.thread.store, self.thread.clock.now_ms());
+        if store.timer(Reason::Notices)?.is_none_or(|at| at > now) {
+            return Ok(None);
+        }
+        let owner = store.meta()?.and_then(|meta| meta.thread).map(|thread| thread.owner);
+        let Some(found) = owner.zip(store.next_notice()?) else {
+            store.clear_timer(Reason::Notices)?;
+            return Ok(None);
+        };
+        self.id = found.1.id;
+        Ok(Some((Batch { ids: vec![self.id], attempts: found.1.attempts }, found)))
+    }
+
+    async fn tell(&mut self, (owner, notice): Self::Content) -> Result<(), StoreError> {
+        let sent = match self.thread.may_tell(&owner) {
+            Ok(()) => web::post(self.thread, &owner, &notice.url, notice.payload.into_bytes()).await,
+            Err(why) => Err(why),
+        };
+        sent.map_err(StoreError)
+    }
+
+    fn took(&mut self, _: &Batch) -> Result<(), StoreError> {
+        self.thread.store.forget_notice(self.id)
+    }
+
+    fn refused(&mut self, batch: &Batch, StoreError(why): &StoreError) -> Result<After, StoreError> {
+        if batch.attempts.saturating_add(1) >= TRIES {
+            self.thread.store.forget_notice(self.id)?;
+            self.thread.report("workflows", "notify", "notice_refused", why)?;
+            return Ok(After::Drop);
+        }
+        worker::console_log!("a notice of a session is not taken: {why}");
+        self.thread.store.count_notice(self.id)?;
+        Ok(After::Again)
+    }
+
+    fn rest(&mut self, any: bool) -> Result<(), StoreError> {
+        if any { self.thread.store.arm(self.thread.clock.now_ms()) } else { Ok(()) }
+    }
 }
 
 impl Thread {
-    /// Sends the notices that are due, one after another.
-    pub async fn send_notices(&self) {
-        if self.telling.replace(true) {
-            return;
-        }
-        let sent = self.send_due().await;
-        self.telling.set(false);
-        let armed = match &sent {
-            Ok(true) => self.store.arm(self.clock.now_ms()),
-            _ => Ok(()),
-        };
-        if let Err(error) = sent.map(drop).and(armed) {
-            worker::console_error!("notices of sessions: {error}");
-        }
-    }
-
-    /// Returns whether there was anything to send.
-    async fn send_due(&self) -> Result<bool, StoreError> {
-        let mut any = false;
-        while self.store.exists()?
-            && let Some(owner) = self.store.meta()?.and_then(|meta| meta.thread).map(|thread| thread.owner)
-            && self.store.timer(Reason::Notices)?.is_some_and(|at| at <= self.clock.now_ms())
-        {
-            any = true;
-            let Some(NoticeRow { id, url, payload, attempts }) = self.store.next_notice()? else {
-                self.store.clear_timer(Reason::Notices)?;
-                break;
-            };
-            let sent = match self.may_tell(&owner) {
-                Ok(()) => web::post(self, &owner, &url, payload.into_bytes()).await,
-                Err(why) => Err(why),
-            };
-            // The thread may have been deleted meanwhile.
-            if self.store.next_notice()?.is_none_or(|notice| notice.id != id) {
-                continue;
-            }
-            match sent {
-                Ok(()) => self.store.forget_notice(id)?,
-                Err(why) if attempts.saturating_add(1) >= TRIES => {
-                    self.store.forget_notice(id)?;
-                    self.report("workflows", "notify", "notice_refused", &why)?;
-                }
-                Err(why) => {
-                    worker::console_log!("a notice of a session is not taken: {why}");
-                    self.store.count_notice(id)?;
-                    let again_at = self.clock.now_ms() + retry_after_ms(attempts.saturating_add(1));
-                    self.store.set_timer(Reason::Notices, again_at)?;
-                }
-            }
-        }
-        Ok(any)
-    }
-
     fn may_tell(&self, owner: &Owner) -> Result<(), String> {
         let rules = self.deployment.once(|var| limits::tool_rules(var))?;
         let users = tool_users(&self.deployment).map_err(|error| error.into_detail())?;

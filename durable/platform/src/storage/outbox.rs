@@ -13,17 +13,12 @@ use super::outgoing::{News, Outgoing, Present, ThreadRow};
 use super::path;
 use super::rows::json_bytes;
 use super::sql::{Store, int, unsigned};
+use crate::duties::driver::Batch;
 use bindings::rows::unsigned_integer;
 use wire::protocol::{Role, Seq, StoredMessage};
 
-/// The rows of one batch for D1.
-pub struct Parcel {
-    /// The news of its rows; an error where a row cannot be read.
-    pub rows: Result<Vec<Outgoing>, StoreError>,
-    pub ids: Vec<u64>,
-    /// How often D1 refused the first row.
-    pub attempts: u32,
-}
+/// The rows of one batch for D1, and their news: an error where a row cannot be read.
+pub type Parcel = (Batch, Result<Vec<Outgoing>, StoreError>);
 
 /// The most rows of a batch. A batch ends earlier by its size: D1 takes parameters of up to 2 MB.
 const ROWS: usize = 32;
@@ -95,15 +90,15 @@ impl Store {
             let (id, payload) = (unsigned(row.int(0)?), row.text(1)?);
             bytes += payload.len();
             let attempts = u32::try_from(row.int(2)?).unwrap_or(u32::MAX);
-            let parcel =
-                parcel.get_or_insert_with(|| Parcel { rows: Ok(Vec::new()), ids: Vec::new(), attempts });
-            if !parcel.ids.is_empty() && (bytes > BYTES || attempts >= ALONE_AFTER) {
+            let (batch, news) =
+                parcel.get_or_insert_with(|| (Batch { ids: Vec::new(), attempts }, Ok(Vec::new())));
+            if !batch.ids.is_empty() && (bytes > BYTES || attempts >= ALONE_AFTER) {
                 break;
             }
-            parcel.ids.push(id);
-            match (wire::json::from_str(&payload), &mut parcel.rows) {
+            batch.ids.push(id);
+            match (wire::json::from_str(&payload), news.as_mut()) {
                 (Ok(outgoing), Ok(rows)) => rows.push(outgoing),
-                (Err(error), Ok(_)) => parcel.rows = Err(StoreError(format!("outbox row {id}: {error}"))),
+                (Err(error), Ok(_)) => *news = Err(StoreError(format!("outbox row {id}: {error}"))),
                 (_, Err(_)) => {}
             }
         }

@@ -369,25 +369,6 @@ fn plan_row(out: &Outgoing, turn_id: &str, plan: &Plan, updated_at: u64) -> Resu
     ]))
 }
 
-/// How long a thread waits before it asks D1 again, in milliseconds.
-const FIRST_RETRY_MS: u64 = 2_000;
-/// The longest wait while D1 may be down: each thread asks once a minute.
-const LONG_RETRY_MS: u64 = 60_000;
-/// After so many refusals, about an hour, it is more likely that D1 will never take the row.
-const PATIENT_REFUSALS: u32 = 64;
-/// The longest wait: the row stays, and the thread asks again for ever.
-const LAST_RETRY_MS: u64 = 3_600_000;
-
-/// The wait after so many refusals: 2, 4, 8 … 60 seconds, at last an hour.
-pub fn retry_after_ms(refusals: u32) -> u64 {
-    match refusals {
-        0..=PATIENT_REFUSALS => {
-            FIRST_RETRY_MS.saturating_mul(1 << refusals.saturating_sub(1).min(16)).min(LONG_RETRY_MS)
-        }
-        _ => LAST_RETRY_MS,
-    }
-}
-
 /// How long after a deletion D1 is told of it again: a batch that was given up without an answer may still arrive, and
 /// D1 ends a query after 30 s.
 pub const DELETED_AGAIN_MS: u64 = 60_000;

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use super::turn::TurnStatus;
+use super::turn::{Reason, TurnStatus};
 
 /// Reads a [`Schedule`]: the newest turn, the timers, the outbox and the journals of ended turns, each row with its kind,
 /// its name and two times.
@@ -69,6 +69,22 @@ pub struct Timers {
     pub title: Option<u64>,
 }
 
+impl Timers {
+    fn of(&mut self, reason: Reason) -> &mut Option<u64> {
+        match reason {
+            Reason::Turn => &mut self.turn,
+            Reason::Parked => &mut self.parked,
+            Reason::Queued => &mut self.queued,
+            Reason::Messages => &mut self.messages,
+            Reason::Outbox => &mut self.outbox,
+            Reason::Records => &mut self.records,
+            Reason::Notices => &mut self.notices,
+            Reason::Erase => &mut self.erase,
+            Reason::Title => &mut self.title,
+        }
+    }
+}
+
 /// The work of an alarm, beside taking up a lost turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
@@ -102,7 +118,6 @@ impl Schedule {
     pub fn of(rows: impl IntoIterator<Item = Part>) -> Self {
         let mut schedule = Schedule::default();
         for Part { kind, name, at, fresh_at } in rows {
-            let timers = &mut schedule.timers;
             match (kind.as_str(), name.as_deref()) {
                 ("turn", Some("running")) => {
                     schedule.open = Some(Open { status: TurnStatus::Running, retry_at: at });
@@ -111,15 +126,12 @@ impl Schedule {
                     schedule.open = Some(Open { status: TurnStatus::Parked, retry_at: at });
                 }
                 ("turn", _) => {}
-                ("timer", Some("turn")) => timers.turn = at,
-                ("timer", Some("parked")) => timers.parked = at,
-                ("timer", Some("queued")) => timers.queued = at,
-                ("timer", Some("messages")) => timers.messages = at,
-                ("timer", Some("records")) => timers.records = at,
-                ("timer", Some("notices")) => timers.notices = at,
-                ("timer", Some("erase")) => timers.erase = at,
-                ("timer", Some("title")) => timers.title = at,
-                ("timer", _) => timers.outbox = at,
+                ("timer", name) => {
+                    // A timer of newer code waits for that code.
+                    if let Some(reason) = name.and_then(Reason::named) {
+                        *schedule.timers.of(reason) = at;
+                    }
+                }
                 ("record", _) => schedule.record = at,
                 _ => (schedule.news, schedule.fresh_news) = (at, fresh_at),
             }

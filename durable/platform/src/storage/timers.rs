@@ -31,22 +31,16 @@ impl Store {
         self.run("DELETE FROM timers WHERE reason = ?1", [reason.as_str().into()])
     }
 
-    /// Clears the timers of the turn. The outbox, the records, the notices, the title and the queued messages keep
-    /// their own.
+    /// Clears the timers of the turn.
     pub fn clear_turn_timers(&self) -> Result<(), StoreError> {
-        self.run(
-            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase', 'title', 'messages')",
-            [],
-        )
+        self.run(&delete_all(Reason::is_of_turn), [])
     }
 
     /// Clears the timers of a turn that has ended, and that of the queued messages. Returns whether the queue went on: the
     /// caller lets it go on again, or lets it hold.
     pub fn clear_timers_at_end(&self) -> Result<bool, StoreError> {
-        let mut cleared = self.rows(
-            "DELETE FROM timers WHERE reason NOT IN ('outbox', 'records', 'notices', 'erase', 'title') RETURNING reason",
-            [],
-        )?;
+        let ended = |reason: Reason| reason.is_of_turn() || reason == Reason::Messages;
+        let mut cleared = self.rows(&format!("{} RETURNING reason", delete_all(ended)), [])?;
         let messages = Some(Reason::Messages.as_str());
         Ok(cleared.iter_mut().any(|row| row.maybe_text(0).as_deref() == messages))
     }
@@ -86,4 +80,11 @@ impl Store {
         self.heartbeat.begin(now);
         self.set_alarm(self.heartbeat.at())
     }
+}
+
+/// The statement that deletes the timers of such reasons.
+fn delete_all(which: impl Fn(Reason) -> bool) -> String {
+    let reasons = Reason::ALL.into_iter().filter(|reason| which(*reason));
+    let names: Vec<_> = reasons.map(|reason| format!("'{}'", reason.as_str())).collect();
+    format!("DELETE FROM timers WHERE reason IN ({})", names.join(", "))
 }

@@ -56,6 +56,29 @@ pub enum Reason {
 pub const ERASED: u64 = 0;
 
 impl Reason {
+    /// All of them.
+    pub const ALL: [Reason; 9] = [
+        Reason::Turn,
+        Reason::Parked,
+        Reason::Queued,
+        Reason::Messages,
+        Reason::Outbox,
+        Reason::Records,
+        Reason::Notices,
+        Reason::Erase,
+        Reason::Title,
+    ];
+
+    /// The timer with this name. Newer code may have one that this code does not know.
+    pub fn named(name: &str) -> Option<Reason> {
+        Reason::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+
+    /// Whether the timer goes with the turn.
+    pub fn is_of_turn(self) -> bool {
+        matches!(self, Reason::Turn | Reason::Parked | Reason::Queued)
+    }
+
     /// The name of the timer's row.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -5,9 +5,7 @@ use serde_json::{Value, json};
 use super::plan;
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::storage::outgoing::{
-    Calls, News, Outgoing, Present, ThreadRow, first_id, retry_after_ms, statements,
-};
+use crate::storage::outgoing::{Calls, News, Outgoing, Present, ThreadRow, first_id, statements};
 use engine::journal::{CallRecord, FailureRecord};
 use wire::protocol::{FinishReason, LeftUndone, MessagePart, Owner, Plan, Role, StopNote, StoredMessage};
 
@@ -336,12 +334,6 @@ fn the_first_id_of_a_time_is_before_all_turns_that_may_have_ended_then() {
     }
     assert!(first_id(since) > id(since - 31 * day));
     assert!(first_id(0) <= id(0));
-}
-
-#[test]
-fn a_refusing_d1_is_asked_less_and_less() {
-    let waits: Vec<_> = [1, 2, 3, 4, 5, 6, 7, 64, 65, u32::MAX].map(retry_after_ms).to_vec();
-    assert_eq!(waits, [2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000, 3_600_000, 3_600_000]);
 }
 
 // B-078 B-083 B-105 B-106 B-111: a plan is a row of the index, with the columns that metrics count by.
