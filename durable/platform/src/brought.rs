@@ -71,10 +71,11 @@ impl Thread {
     /// Sets the end of a new unlisted thread, or puts off that of an old one, whichever client uses it. A listed thread has
     /// none.
     pub fn keep_unlisted(&self, is_new: bool, now: u64) -> Result<(), StoreError> {
-        match is_new {
-            true => self.store.set_timer(Reason::Erase, now + KEPT_MS),
-            false => self.store.move_timer(Reason::Erase, now + KEPT_MS),
-        }
+        let is_kept = match self.store.timer(Reason::Erase)? {
+            Some(at) => at != ERASED,
+            None => is_new,
+        };
+        if is_kept { self.store.set_timer(Reason::Erase, now + KEPT_MS) } else { Ok(()) }
     }
 
     /// Deletes the thread. The timer goes with it; where that fails, the alarm comes again.

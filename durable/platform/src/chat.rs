@@ -13,6 +13,7 @@ use worker::Response;
 
 use crate::storage::StoreError;
 use crate::storage::digest_rows::may_repeat;
+use crate::storage::queue::QUEUE;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::TurnStop;
@@ -179,7 +180,7 @@ impl Thread {
 
     /// Whether the message is in the queue, and whether the queue goes on. A request that names no queue asks nothing.
     fn look_at_queue(&self, ask: &TurnRequest<'_>) -> Result<(bool, bool), StoreError> {
-        if !matches!(ask.manner, Manner::Queue | Manner::Next) || !self.store.has_queue()? {
+        if !matches!(ask.manner, Manner::Queue | Manner::Next) || !self.store.has_table(QUEUE)? {
             return Ok((false, false));
         }
         let is_queued = self.store.queued_message(&ask.chat.turn_id.to_string())?.is_some();

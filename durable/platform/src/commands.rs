@@ -7,6 +7,7 @@ use worker::Response;
 use crate::storage::StoreError;
 use crate::storage::export_rows;
 use crate::storage::outgoing::{Audited, News, Outgoing, ThreadRow};
+use crate::storage::queue::QUEUE;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
@@ -157,7 +158,7 @@ impl Thread {
     /// Whether no turn is open, and the turn of a queued message comes next.
     fn starts_next(&self) -> Result<bool, StoreError> {
         Ok(self.run().is_none()
-            && self.store.has_queue()?
+            && self.store.has_table(QUEUE)?
             && self.store.timer(Reason::Messages)?.is_some()
             && self.store.open_turn()?.is_none())
     }
@@ -192,7 +193,7 @@ impl Thread {
             }
             OpenTurn::None => {
                 // The person wants nothing to run.
-                if self.store.has_queue()? {
+                if self.store.has_table(QUEUE)? {
                     self.store.clear_timer(Reason::Messages)?;
                 }
                 None

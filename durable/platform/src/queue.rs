@@ -24,7 +24,7 @@ use uuid::Uuid;
 use worker::Response;
 
 use crate::storage::StoreError;
-use crate::storage::queue::{Queueable, QueuedRow};
+use crate::storage::queue::{QUEUE, Queueable, QueuedRow};
 use crate::storage::rows::{Fresh, QUEUE_KEY};
 use crate::storage::turn::{Reason, TurnRow};
 use wire::protocol::{
@@ -93,7 +93,7 @@ impl Thread {
     /// Holds the queue, or lets it go on.
     pub fn hold_queue(self: &Rc<Self>, owner: &Owner, held: bool) -> Result<Response, ApiError> {
         self.found(owner)?;
-        if self.store.has_queue()? {
+        if self.store.has_table(QUEUE)? {
             let beyond = if held { Beyond::Untold } else { Beyond::Refused };
             self.change_queue(beyond, || match held {
                 true => Ok(self.store.clear_timer(Reason::Messages)?),
@@ -233,7 +233,7 @@ impl Thread {
     }
 
     fn next_message(&self) -> Result<Option<Next>, ApiError> {
-        if !self.store.has_queue()? || self.store.timer(Reason::Messages)?.is_none() {
+        if !self.store.has_table(QUEUE)? || self.store.timer(Reason::Messages)?.is_none() {
             return Ok(None);
         }
         if self.store.open_turn()?.is_some() {

@@ -55,7 +55,10 @@ pub enum After {
 }
 
 /// What a thread owes somebody outside: the rows that wait, and the way there.
-#[allow(async_fn_in_trait, reason = "a thread runs on one thread of the platform, so its futures need not be `Send`")]
+#[allow(
+    async_fn_in_trait,
+    reason = "a thread runs on one thread of the platform, so its futures need not be `Send`"
+)]
 pub trait Duty {
     /// The timer at which refused rows are told again.
     const REASON: Reason;

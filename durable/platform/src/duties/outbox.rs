@@ -7,6 +7,7 @@ use futures::{FutureExt, pin_mut};
 
 use super::driver::{After, Batch, Duty};
 use crate::adapters::{files, knowledge, records, telemetry};
+use crate::storage::outbox::Parcel as OutboxParcel;
 use crate::storage::outgoing::Outgoing;
 use crate::storage::schedule::Schedule;
 use crate::storage::turn::{ERASED, Reason};
@@ -34,7 +35,7 @@ impl<'t> Outbox<'t> {
 
 impl Duty for Outbox<'_> {
     const REASON: Reason = Reason::Outbox;
-    type Content = Result<Vec<Outgoing>, StoreError>;
+    type Content = OutboxParcel;
 
     fn next(&mut self) -> Result<Option<(Batch, Self::Content)>, StoreError> {
         let now = self.thread.clock.now_ms();
@@ -44,9 +45,9 @@ impl Duty for Outbox<'_> {
         }
     }
 
-    async fn tell(&mut self, rows: Self::Content) -> Result<(), StoreError> {
+    async fn tell(&mut self, parcel: OutboxParcel) -> Result<(), StoreError> {
         self.left = None;
-        self.thread.tell_news(rows?).await
+        self.thread.tell_news(parcel).await
     }
 
     fn took(&mut self, batch: &Batch) -> Result<(), StoreError> {
@@ -89,13 +90,13 @@ impl Duty for Outbox<'_> {
 impl Thread {
     /// Whether an erasure missed this thread: it finds the threads of which D1 has heard, and D1 does not hear of one that
     /// stands in no list. An erasure takes longer than a minute, so a younger thread of that kind need not ask.
-    async fn was_missed(&self, erase_at: Option<u64>) -> Result<bool, StoreError> {
+    async fn was_missed(&self, erase_at: Option<u64>, has_refused: bool) -> Result<bool, StoreError> {
         if erase_at == Some(ERASED) {
             return Ok(true);
         }
         let thread = self.store.meta()?.and_then(|meta| meta.thread);
         let age = thread.map_or(0, |thread| self.clock.now_ms().saturating_sub(thread.created_at));
-        let may_be = self.store.has_refused_news()? || (erase_at.is_some() && age > YOUNG_MS);
+        let may_be = has_refused || (erase_at.is_some() && age > YOUNG_MS);
         Ok(may_be && self.was_erased().await?)
     }
 
@@ -109,14 +110,15 @@ impl Thread {
     }
 
     /// Tells D1, the quotas, R2 and the collector these rows.
-    async fn tell_news(&self, rows: Vec<Outgoing>) -> Result<(), StoreError> {
+    async fn tell_news(&self, parcel: OutboxParcel) -> Result<(), StoreError> {
+        let (rows, has_refused) = (parcel.rows?, parcel.has_refused);
         let present = self.store.present(rows.iter().flat_map(Outgoing::message_ids))?;
         let all: Vec<Outgoing> = rows.into_iter().map(|row| row.told_now(&present)).collect();
         let erase_at = self.store.timer(Reason::Erase)?;
         let unlisted: Option<Vec<Outgoing>> =
             erase_at.is_some().then(|| all.iter().cloned().filter_map(Outgoing::unlisted).collect());
         let rows = unlisted.as_deref().unwrap_or(&all);
-        let was_missed = self.was_missed(erase_at).shared();
+        let was_missed = self.was_missed(erase_at, has_refused).shared();
         // The quotas, R2, D1 and the collector are told even if one of them fails: news that arrive twice change nothing.
         let telling = join5(
             was_missed.clone().then(async |missed| self.tell_d1(rows, missed?).await),

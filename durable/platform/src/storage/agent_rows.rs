@@ -79,9 +79,6 @@ pub fn forget_own_hook() -> String {
     )
 }
 
-/// Whether there are tables of agents.
-pub const HAS_AGENTS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'agents'";
-
 /// Writes an agent, unless it is there.
 pub const PUT_AGENT: &str = "INSERT INTO agents (id, made) VALUES (?1, ?2) ON CONFLICT (id) DO NOTHING";
 

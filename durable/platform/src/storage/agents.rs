@@ -25,10 +25,6 @@ pub struct KeptRound {
 }
 
 impl Store {
-    fn has_agents(&self) -> Result<bool, StoreError> {
-        Ok(self.row(agent_rows::HAS_AGENTS, [])?.is_some())
-    }
-
     /// The agents on a path, `main` included. The hooks to which a person spoke are no agents.
     pub fn agents(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
         let all = self.agents_and_hooks(path)?;
@@ -37,7 +33,7 @@ impl Store {
 
     /// The agents on a path, and each hook to which a person spoke as an agent of its own.
     pub fn agents_and_hooks(&self, path: &Path) -> Result<Vec<Agent>, StoreError> {
-        if !self.has_agents()? {
+        if !self.has_table("agents")? {
             return Ok(Vec::new());
         }
         let rows = self.rows(&select_agents(), [path.json().into()])?;
@@ -54,7 +50,7 @@ impl Store {
         max_bytes: usize,
     ) -> Result<(Vec<KeptRound>, bool), StoreError> {
         // A hook to which a person speaks for the first time has no row yet.
-        if !self.has_agents()? {
+        if !self.has_table("agents")? {
             return Ok((Vec::new(), false));
         }
         let (mut kept, mut size, mut before) = (Vec::new(), Size::default(), before);
@@ -122,7 +118,7 @@ impl Store {
     /// The newest rounds of these agents on a path, newest first; for `main` the turns of the conversation. There are as many
     /// as a dump has, and one more.
     pub fn newest_places(&self, path: &Path, ids: &[String]) -> Result<Vec<RoundPlace>, StoreError> {
-        let has_agents = self.has_agents()?;
+        let has_agents = self.has_table("agents")?;
         let bindings = [path.json().into(), serde_json::to_string(ids)?.into()];
         let rows = self.rows(&newest_places(has_agents), bindings)?;
         let place =
@@ -142,7 +138,7 @@ impl Store {
         if rows.is_empty() {
             return Ok(());
         }
-        if !self.has_agents()? {
+        if !self.has_table("agents")? {
             self.run(agent_rows::CREATE_AGENTS, [])?;
         }
         for AgentRow { agent, has_ended, rounds } in rows {

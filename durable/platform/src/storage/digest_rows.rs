@@ -10,9 +10,6 @@ CREATE TABLE IF NOT EXISTS request_digests (
 ) WITHOUT ROWID;
 ";
 
-/// Whether there is the table.
-pub const HAS_DIGESTS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'request_digests'";
-
 /// The digest of a turn's request.
 pub const SELECT_DIGEST: &str = "SELECT digest FROM request_digests WHERE turn_id = ?1";
 
@@ -37,7 +34,7 @@ mod tests {
     fn a_turn_keeps_the_digest_of_its_request_and_a_deletion_takes_it_along() {
         let thread = Connection::open_in_memory().unwrap();
         thread.execute_batch(CREATE).unwrap();
-        let has = || thread.prepare(HAS_DIGESTS).unwrap().exists([]).unwrap();
+        let has = || crate::storage::has_table(&thread, "request_digests");
         assert!(!has(), "a thread without keys has no table");
         thread.execute_batch(CREATE_DIGESTS).unwrap();
         thread.execute(INSERT_DIGEST, params!["t1", "d1"]).unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 use worker::SqlStorageValue;
 
 use super::StoreError;
-use super::export_rows::{self, HAS_TABLE, Page, ROWS, Table, select};
+use super::export_rows::{self, Page, ROWS, Table, select};
 use super::sql::{Row, Store, int};
 
 impl Store {
@@ -14,7 +14,7 @@ impl Store {
     }
 
     fn rows_of(&self, table: &Table, after: i64) -> Result<Vec<(i64, Vec<Value>)>, StoreError> {
-        if self.row(HAS_TABLE, [table.name.into()])?.is_none() {
+        if !self.has_table(table.name)? {
             return Ok(Vec::new());
         }
         let rows = self.rows(&select(table), [SqlStorageValue::Integer(after), int(ROWS as u64)])?;

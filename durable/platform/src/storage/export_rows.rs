@@ -95,9 +95,6 @@ pub const ROWS: usize = 4;
 /// The most bytes of a page's texts, but a page has at least one row.
 pub const PAGE_BYTES: usize = 500_000;
 
-/// Whether the table `?1` is there: a thread has most of them only once something is in them.
-pub const HAS_TABLE: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?1";
-
 /// The rows of a table after the row `?1`, at most `?2`: the row's number, then the members.
 pub fn select(Table { name, row, which, members, .. }: &Table) -> String {
     let members: Vec<&str> = members.iter().map(|(_, expression)| *expression).collect();
@@ -225,7 +222,7 @@ mod tests {
     }
 
     fn read(thread: &Connection, table: &Table, after: i64) -> Vec<(i64, Vec<Value>)> {
-        if !thread.prepare(HAS_TABLE).unwrap().exists([table.name]).unwrap() {
+        if !crate::storage::has_table(thread, table.name) {
             return Vec::new();
         }
         let mut statement = thread.prepare(&select(table)).unwrap();

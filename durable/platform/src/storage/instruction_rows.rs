@@ -11,10 +11,6 @@ CREATE TABLE IF NOT EXISTS kept_instructions (
 );
 ";
 
-/// Whether there is the table.
-pub const HAS_INSTRUCTIONS: &str =
-    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'kept_instructions'";
-
 /// The instructions.
 pub const SELECT_INSTRUCTIONS: &str = "SELECT project, texts FROM kept_instructions";
 
@@ -34,7 +30,7 @@ mod tests {
     fn a_thread_keeps_one_row_and_a_deletion_none() {
         let thread = Connection::open_in_memory().unwrap();
         thread.execute_batch(CREATE).unwrap();
-        let has = || thread.prepare(HAS_INSTRUCTIONS).unwrap().exists([]).unwrap();
+        let has = || crate::storage::has_table(&thread, "kept_instructions");
         assert!(!has());
         thread.execute_batch(CREATE_INSTRUCTIONS).unwrap();
         for kept in [("", "[1]"), ("garden", "[2]")] {

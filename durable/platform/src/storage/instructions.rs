@@ -6,7 +6,7 @@ use super::{StoreError, instruction_rows};
 impl Store {
     /// The instructions, as JSON, and the project of their turn; none where there were none.
     pub fn kept_instructions(&self) -> Result<Option<(String, String)>, StoreError> {
-        if self.row(instruction_rows::HAS_INSTRUCTIONS, [])?.is_none() {
+        if !self.has_table("kept_instructions")? {
             return Ok(None);
         }
         let row = self.row(instruction_rows::SELECT_INSTRUCTIONS, [])?;
@@ -15,7 +15,7 @@ impl Store {
 
     /// Keeps instructions in place of the ones before.
     pub fn keep_instructions(&self, project: &str, json: &str) -> Result<(), StoreError> {
-        self.run(instruction_rows::CREATE_INSTRUCTIONS, [])?;
+        self.make_table("kept_instructions", instruction_rows::CREATE_INSTRUCTIONS)?;
         self.run(instruction_rows::UPSERT_INSTRUCTIONS, [project.into(), json.into()])
     }
 }

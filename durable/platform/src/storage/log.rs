@@ -7,6 +7,7 @@ use super::page::{self, EventPage, LogRow};
 use super::rows::{self, Fresh, GROWN_BYTES, PAYLOAD_BYTES};
 use super::salvage::{self, Salvaged};
 use super::sql::{Store, int, unsigned};
+use super::thread::turn_of;
 use super::turn::TurnRow;
 use super::{StoreError, schema};
 
@@ -142,10 +143,7 @@ impl Store {
 
     /// The oldest turn that has ended and whose journal waits for its record.
     pub fn ended_journal(&self) -> Result<Option<TurnRow>, StoreError> {
-        self.row(schema::SELECT_ENDED_JOURNAL, [])?
-            .map(|mut row| self.turn(&row.text(0)?))
-            .transpose()
-            .map(Option::flatten)
+        self.row(schema::SELECT_ENDED_JOURNAL, [])?.map(turn_of).transpose()
     }
 
     /// The journal of a turn that has ended, as its record has it.

@@ -22,6 +22,7 @@ pub mod keys;
 pub mod outgoing;
 pub mod page;
 pub mod path;
+pub mod remembered;
 pub mod rows;
 pub mod salvage;
 pub mod schedule;
@@ -130,4 +131,12 @@ impl From<StoreError> for engine::ports::LogError {
     fn from(error: StoreError) -> Self {
         engine::ports::LogError::Storage(error.0)
     }
+}
+
+/// Whether the object of a test has a table.
+#[cfg(test)]
+fn has_table(thread: &rusqlite::Connection, name: &str) -> bool {
+    let mut statement = thread.prepare(schema::TABLES).unwrap();
+    let names = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    names.map(Result::unwrap).any(|table| table == name)
 }

@@ -17,8 +17,13 @@ use crate::duties::driver::Batch;
 use bindings::rows::unsigned_integer;
 use wire::protocol::{Role, Seq, StoredMessage};
 
-/// The rows of one batch for D1, and their news: an error where a row cannot be read.
-pub type Parcel = (Batch, Result<Vec<Outgoing>, StoreError>);
+/// The news of one batch for D1.
+pub struct Parcel {
+    /// An error where a row cannot be read.
+    pub rows: Result<Vec<Outgoing>, StoreError>,
+    /// Whether the outbox has a row that D1 has refused.
+    pub has_refused: bool,
+}
 
 /// The most rows of a batch. A batch ends earlier by its size: D1 takes parameters of up to 2 MB.
 const ROWS: usize = 32;
@@ -81,44 +86,45 @@ impl Store {
 
     /// The next rows for D1: those that it refused least, the oldest first. Their order does not matter to D1. None
     /// where no row is due.
-    pub fn parcel(&self, now: u64) -> Result<Option<Parcel>, StoreError> {
-        let query =
-            "SELECT id, payload, attempts FROM outbox WHERE due_at <= ?1 ORDER BY attempts, id LIMIT ?2";
-        let mut parcel: Option<Parcel> = None;
+    pub fn parcel(&self, now: u64) -> Result<Option<(Batch, Parcel)>, StoreError> {
+        let query = "SELECT id, payload, attempts, (SELECT max(attempts) FROM outbox) FROM outbox
+            WHERE due_at <= ?1 ORDER BY attempts, id LIMIT ?2";
+        let mut found: Option<(Batch, Parcel)> = None;
         let mut bytes = 0;
         for mut row in self.rows(query, [int(now), int(ROWS as u64)])? {
             let (id, payload) = (unsigned(row.int(0)?), row.text(1)?);
             bytes += payload.len();
             let attempts = u32::try_from(row.int(2)?).unwrap_or(u32::MAX);
-            let (batch, news) =
-                parcel.get_or_insert_with(|| (Batch { ids: Vec::new(), attempts }, Ok(Vec::new())));
+            let has_refused = row.int(3)? > 0;
+            let (batch, parcel) = found.get_or_insert_with(|| {
+                (Batch { ids: Vec::new(), attempts }, Parcel { rows: Ok(Vec::new()), has_refused })
+            });
             if !batch.ids.is_empty() && (bytes > BYTES || attempts >= ALONE_AFTER) {
                 break;
             }
             batch.ids.push(id);
-            match (wire::json::from_str(&payload), news.as_mut()) {
+            match (wire::json::from_str(&payload), parcel.rows.as_mut()) {
                 (Ok(outgoing), Ok(rows)) => rows.push(outgoing),
-                (Err(error), Ok(_)) => *news = Err(StoreError(format!("outbox row {id}: {error}"))),
+                (Err(error), Ok(_)) => parcel.rows = Err(StoreError(format!("outbox row {id}: {error}"))),
                 (_, Err(_)) => {}
             }
         }
-        Ok(parcel)
+        Ok(found)
     }
 
     /// The thread as it is now, as far as the news of these messages need to know it.
     pub fn present<'m>(&self, ids: impl Iterator<Item = &'m str>) -> Result<Present, StoreError> {
         let ids = serde_json::to_string(&ids.collect::<Vec<_>>())?;
-        let query =
-            "SELECT (SELECT title FROM meta), (SELECT json_group_array(id) FROM messages WHERE id IN (
-            SELECT value FROM json_each(?1)))";
-        let Some(mut row) = self.row(query, [ids.as_str().into()])? else {
-            return Err(StoreError("the thread is not there".to_owned()));
-        };
-        let title = row.maybe_text(0).unwrap_or_default();
-        let path = self.path()?.json();
-        let beside = self.rows(&path::select_beside(), [path.as_str().into(), ids.into()])?;
-        let beside = beside.into_iter().map(|mut row| row.text(0)).collect::<Result<_, _>>()?;
-        Ok(Present { title, messages: wire::json::from_str(&row.text(1)?)?, beside, path })
+        let (title, path) = (self.title()?.unwrap_or_default(), self.path()?.json());
+        let mut present = Present { title, ..Present::default() };
+        for mut row in self.rows(&path::select_here(), [path.as_str().into(), ids.into()])? {
+            let id = row.text(0)?;
+            if row.int(1)? > 0 {
+                present.beside.insert(id.clone());
+            }
+            present.messages.insert(id);
+        }
+        Ok(Present { path, ..present })
     }
 
     /// Whether the outbox has a row that D1 has refused.

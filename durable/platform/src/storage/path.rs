@@ -209,12 +209,12 @@ pub fn select_moved() -> String {
     )
 }
 
-/// The messages of `?2`, a JSON array of ids, that are beside the path of `?1`.
-pub fn select_beside() -> String {
+/// Those of the messages `?2`, a JSON array of ids, that are there, and whether each is beside the path of `?1`.
+pub fn select_here() -> String {
     let path = path_of("path", "?1");
     format!(
-        "WITH {path} SELECT messages.id FROM json_each(?2) JOIN messages ON messages.id = value JOIN turns USING (turn_id)
-        WHERE NOT {ON_PATH}"
+        "WITH {path} SELECT messages.id, seq_first IS NOT NULL AND NOT {ON_PATH} FROM json_each(?2)
+        JOIN messages ON messages.id = value LEFT JOIN turns USING (turn_id)"
     )
 }
 

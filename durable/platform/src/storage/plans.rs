@@ -10,7 +10,7 @@ use super::{StoreError, schema};
 impl Store {
     /// The plan that waits for the user's word on a path.
     pub fn draft(&self, path: &Path) -> Result<Option<Plan>, StoreError> {
-        if self.row(schema::HAS_PLANS, [])?.is_none() {
+        if !self.has_table("plans")? {
             return Ok(None);
         }
         let row = self.row(&select_draft(), [path.json().into()])?;
@@ -22,7 +22,7 @@ impl Store {
         if plans.is_empty() {
             return Ok(());
         }
-        self.run(schema::CREATE_PLANS, [])?;
+        self.make_table("plans", schema::CREATE_PLANS)?;
         plans.iter().try_for_each(|plan| {
             let status: &PlanStatus = &plan.status;
             let payload = serde_json::to_string(plan)?;

@@ -14,6 +14,9 @@ pub struct QueuedRow {
     pub attempts: u64,
 }
 
+/// The table of the queue: most threads never have one.
+pub const QUEUE: &str = "queued_messages";
+
 /// A message as the queue keeps it.
 pub struct Queueable<'a> {
     pub id: &'a str,
@@ -23,22 +26,9 @@ pub struct Queueable<'a> {
 }
 
 impl Store {
-    /// Whether a message was ever queued in this thread. Asks the storage once in this memory.
-    pub fn has_queue(&self) -> Result<bool, StoreError> {
-        if let Some(known) = self.queue_made.get() {
-            return Ok(known);
-        }
-        let found = self.exists()? && self.row(schema::HAS_QUEUE, [])?.is_some();
-        self.queue_made.set(Some(found));
-        Ok(found)
-    }
-
     /// Puts a message at the end of the queue. Returns whether it is there: a full queue takes no more.
     pub fn put_queued(&self, message: &Queueable<'_>, most: usize, now: u64) -> Result<bool, StoreError> {
-        if !self.has_queue()? {
-            self.run(schema::CREATE_QUEUE, [])?;
-            self.queue_made.set(Some(true));
-        }
+        self.make_table(QUEUE, schema::CREATE_QUEUE)?;
         let bindings = [
             message.id.into(),
             message.payload.as_str().into(),
@@ -53,7 +43,7 @@ impl Store {
     /// The queue as clients see it.
     pub fn queue(&self) -> Result<MessageQueue, StoreError> {
         let mut queue = MessageQueue::default();
-        if !self.has_queue()? {
+        if !self.has_table(QUEUE)? {
             return Ok(queue);
         }
         for mut row in self.rows(schema::SELECT_QUEUE, [])? {
@@ -78,7 +68,7 @@ impl Store {
 
     /// How many messages wait.
     pub fn queued(&self) -> Result<u32, StoreError> {
-        if !self.has_queue()? {
+        if !self.has_table(QUEUE)? {
             return Ok(0);
         }
         let row = self.row("SELECT count(*) FROM queued_messages", [])?;
@@ -87,7 +77,7 @@ impl Store {
 
     /// A message of the queue.
     pub fn queued_message(&self, id: &str) -> Result<Option<QueuedRow>, StoreError> {
-        if !self.has_queue()? {
+        if !self.has_table(QUEUE)? {
             return Ok(None);
         }
         let query = "SELECT id, payload, attempts FROM queued_messages WHERE id = ?1";
@@ -96,7 +86,7 @@ impl Store {
 
     /// The message whose turn comes next.
     pub fn next_queued(&self) -> Result<Option<QueuedRow>, StoreError> {
-        if !self.has_queue()? {
+        if !self.has_table(QUEUE)? {
             return Ok(None);
         }
         self.row(schema::SELECT_NEXT, [])?.map(queued_of).transpose()
@@ -111,7 +101,7 @@ impl Store {
 
     /// Takes a message out of the queue. Returns whether it was there. A queue that is empty has no timer.
     pub fn take_queued(&self, id: &str) -> Result<bool, StoreError> {
-        if !self.has_queue()? {
+        if !self.has_table(QUEUE)? {
             return Ok(false);
         }
         let taken = self.row(schema::TAKE_QUEUED, [id.into()])?.is_some();
@@ -132,7 +122,7 @@ impl Store {
 
     /// Whether a message was taken out of the queue for good.
     pub fn was_removed(&self, id: &str) -> Result<bool, StoreError> {
-        Ok(self.has_queue()? && self.row(schema::IS_REMOVED, [id.into()])?.is_some())
+        Ok(self.has_table(QUEUE)? && self.row(schema::IS_REMOVED, [id.into()])?.is_some())
     }
 
     /// Lets the queue go on from this time on, if it has messages. Earlier refusals count no more.

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{COUNT_QUEUE_EVENTS, Fresh, QUEUE_KEY, event_rows};
 use super::schema::{
-    CLEAR, CREATE, CREATE_QUEUE, HAS_QUEUE, IS_REMOVED, PUT_QUEUED, PUT_REMOVED, SELECT_NEXT, SELECT_QUEUE,
-    TAKE_QUEUED, TRIM_REMOVED,
+    CLEAR, CREATE, CREATE_QUEUE, IS_REMOVED, PUT_QUEUED, PUT_REMOVED, SELECT_NEXT, SELECT_QUEUE, TAKE_QUEUED,
+    TRIM_REMOVED,
 };
 use wire::protocol::{Event, MAX_QUEUED, MAX_REMOVED};
 
@@ -40,7 +40,7 @@ fn queue(database: &Connection) -> Vec<String> {
 }
 
 fn has_queue(database: &Connection) -> bool {
-    database.query_row(HAS_QUEUE, [], |_| Ok(())).optional().unwrap().is_some()
+    super::has_table(database, "queued_messages")
 }
 
 #[test]

@@ -289,15 +289,16 @@ CREATE TABLE IF NOT EXISTS plans (
 
 /// The oldest turn that has ended and still has a journal.
 pub const SELECT_ENDED_JOURNAL: &str = "
-SELECT turn_id FROM turns WHERE turn_id IN (SELECT turn_id FROM journal) AND status = 'done' ORDER BY seq_first LIMIT 1";
+SELECT turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
+    failed_attempts, retry_at FROM turns WHERE turn_id IN (SELECT turn_id FROM journal) AND status = 'done' ORDER BY seq_first LIMIT 1";
+
+/// The tables that are there: a thread has most of them only once something is in them.
+pub const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table'";
 
 /// The ended turns that still have a journal, the oldest first, and its bytes.
 pub const SELECT_WAITING: &str = "
 SELECT turn_id, sum(length(CAST(payload AS BLOB))) FROM journal JOIN turns USING (turn_id) WHERE status = 'done'
 GROUP BY turn_id ORDER BY seq_first";
-
-/// Whether there is a table of plans.
-pub const HAS_PLANS: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'plans'";
 
 /// Writes a plan as a turn leaves it.
 pub const UPSERT_PLAN: &str = "
@@ -329,9 +330,6 @@ CREATE TABLE IF NOT EXISTS removed_messages (
   id  TEXT NOT NULL UNIQUE
 );
 ";
-
-/// Whether there is a table of queued messages.
-pub const HAS_QUEUE: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'queued_messages'";
 
 /// Puts a message at the end of the queue, unless the queue has ?6 messages. A message that is there stays as it is.
 pub const PUT_QUEUED: &str = "
@@ -370,9 +368,6 @@ CREATE TABLE IF NOT EXISTS summaries (
   created_at INTEGER NOT NULL
 );
 ";
-
-/// Whether there is a table of summaries.
-pub const HAS_SUMMARIES: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'summaries'";
 
 /// Writes a summary. One that covers the same messages goes.
 pub const UPSERT_SUMMARY: &str = "

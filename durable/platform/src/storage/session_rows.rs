@@ -67,10 +67,6 @@ CREATE TABLE IF NOT EXISTS workflow_notices (
 );
 ";
 
-/// Whether there are tables of sessions.
-pub const HAS_SESSIONS: &str =
-    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workflow_sessions'";
-
 /// The thread's session.
 pub const SELECT_SESSION: &str = "
 SELECT id, workflow_id, mode, definition, goal, status, reason, context, nonce, key_id, version, revision, step, refused,
@@ -95,9 +91,6 @@ pub const INSERT_STEP: &str = "INSERT INTO workflow_steps (session_id, step, not
 pub const FORGET_SESSION: &str =
     "DELETE FROM workflow_repeats; DELETE FROM workflow_steps; DELETE FROM workflow_sessions";
 
-/// Whether the session has told its readers of a repeated call. Former code made no such table.
-pub const HAS_REPEATS: &str =
-    "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'workflow_repeats'";
 /// The same of one session, where there is a table.
 pub const SELECT_REPEATS: &str = "SELECT 1 FROM workflow_repeats WHERE session_id = ?1";
 /// Writes that it has.
@@ -324,16 +317,15 @@ mod tests {
     fn a_session_tells_of_a_repeated_call_once() {
         let thread = thread();
         thread.execute_batch("DROP TABLE workflow_repeats").unwrap();
-        let has_table = |thread: &Connection| thread.prepare(HAS_REPEATS).unwrap().exists([]).unwrap();
         let row = longest(SessionStatus::Waiting);
         put(&thread, &row);
-        assert!(!has_table(&thread));
+        assert!(!crate::storage::has_table(&thread, "workflow_repeats"));
         let (session, other) = (row.id.to_string(), Uuid::from_u128(9).to_string());
         for _ in 0..2 {
             thread.execute_batch(CREATE_SESSIONS).unwrap();
             thread.execute(INSERT_REPEATS, [&session]).unwrap();
         }
-        assert!(has_table(&thread));
+        assert!(crate::storage::has_table(&thread, "workflow_repeats"));
         put(&thread, &row);
         assert_eq!(get(&thread), Some(row));
         assert!(has_repeats(&thread, &session) && !has_repeats(&thread, &other));

@@ -20,19 +20,9 @@ pub struct NoticeRow {
 }
 
 impl Store {
-    /// Whether the thread ever had a session. Asks the storage once in this memory.
-    fn has_sessions(&self) -> Result<bool, StoreError> {
-        if let Some(known) = self.sessions_made.get() {
-            return Ok(known);
-        }
-        let found = self.exists()? && self.row(rows::HAS_SESSIONS, [])?.is_some();
-        self.sessions_made.set(Some(found));
-        Ok(found)
-    }
-
     /// The newest session of the thread.
     pub fn session(&self) -> Result<Option<SessionRow>, StoreError> {
-        if !self.has_sessions()? {
+        if !self.has_table("workflow_sessions")? {
             return Ok(None);
         }
         self.row(rows::SELECT_SESSION, [])?.map(session_row).transpose()
@@ -56,7 +46,6 @@ impl Store {
     /// Writes a session that begins. It takes the place of one that is over.
     pub fn begin_session(&self, row: &SessionRow) -> Result<(), StoreError> {
         self.run(rows::CREATE_SESSIONS, [])?;
-        self.sessions_made.set(Some(true));
         self.run(rows::FORGET_SESSION, [])?;
         self.upsert_session(row)
     }
@@ -115,7 +104,7 @@ impl Store {
 
     /// Whether a session has told its readers of a repeated call.
     pub fn has_repeated_call(&self, session: Uuid) -> Result<bool, StoreError> {
-        if self.row(rows::HAS_REPEATS, [])?.is_none() {
+        if !self.has_table("workflow_repeats")? {
             return Ok(false);
         }
         Ok(self.row(rows::SELECT_REPEATS, [session.to_string().into()])?.is_some())
@@ -129,7 +118,7 @@ impl Store {
 
     /// The oldest notice that is to be sent.
     pub fn next_notice(&self) -> Result<Option<NoticeRow>, StoreError> {
-        if !self.has_sessions()? {
+        if !self.has_table("workflow_sessions")? {
             return Ok(None);
         }
         let Some(mut row) = self.row(rows::SELECT_NOTICE, [])? else { return Ok(None) };

@@ -4,10 +4,12 @@
 //! takes all of them back. `SqlCursor::{one, to_array, next}` throw past Rust's `Result`, so only `raw` is used.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use wasm_bindgen::prelude::*;
-use worker::{SqlStorage, SqlStorageValue, State, Storage};
+use worker::{SqlCursor, SqlStorage, SqlStorageValue, State, Storage};
 
+use super::remembered::{MAX_VALUES, Remembered};
 use super::schedule::Heartbeat;
 use super::{StoreError, schema};
 use bindings::rows::{integer, unsigned_integer};
@@ -28,18 +30,13 @@ extern "C" {
 pub struct Store {
     pub(super) storage: Storage,
     sql: SqlStorage,
-    /// Whether the tables are known to be there.
-    made: Cell<bool>,
     /// Whether they are known to be up to date.
     checked: Cell<bool>,
     /// The beats of the run in memory.
     pub heartbeat: Heartbeat,
     /// Whether the outbox got the start of the open turn since this memory began.
     pub(super) told_start: Cell<bool>,
-    /// Whether the table of queued messages is there, where that is known.
-    pub(super) queue_made: Cell<Option<bool>>,
-    /// Whether the tables of sessions are there, where that is known.
-    pub(super) sessions_made: Cell<Option<bool>>,
+    remembered: Remembered<Rc<[Row]>>,
     /// Whether a turn has ended after which the next queued message starts.
     pub next_is_due: Cell<bool>,
     /// Whether a turn has ended after which the thread wishes a title.
@@ -49,6 +46,7 @@ pub struct Store {
 }
 
 /// One row, by column.
+#[derive(Clone)]
 pub struct Row(Vec<SqlStorageValue>);
 
 impl Row {
@@ -63,6 +61,11 @@ impl Row {
             Some(SqlStorageValue::String(text)) => Some(std::mem::take(text)),
             _ => None,
         }
+    }
+
+    /// Whether a column is this text.
+    pub fn is(&self, column: usize, text: &str) -> bool {
+        matches!(self.0.get(column), Some(SqlStorageValue::String(found)) if found == text)
     }
 
     /// A column that is never NULL.
@@ -105,12 +108,10 @@ impl Store {
         Store {
             sql: storage.sql(),
             storage,
-            made: Cell::new(false),
             checked: Cell::new(false),
             heartbeat: Heartbeat::default(),
             told_start: Cell::new(false),
-            queue_made: Cell::new(None),
-            sessions_made: Cell::new(None),
+            remembered: Remembered::default(),
             next_is_due: Cell::new(false),
             title_is_wished: Cell::new(false),
             alarm: Cell::new(None),
@@ -119,12 +120,7 @@ impl Store {
 
     /// Whether the object was ever written to. It makes no table.
     pub fn exists(&self) -> Result<bool, StoreError> {
-        if !self.made.get() {
-            let found =
-                self.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'meta'", [])?;
-            self.made.set(!found.is_empty());
-        }
-        Ok(self.made.get())
+        self.has_table("meta")
     }
 
     /// Reads the version of the tables at the first touch in this memory, and upgrades older tables. Returns the
@@ -160,7 +156,38 @@ impl Store {
         query: &str,
         bindings: [SqlStorageValue; N],
     ) -> Result<(), StoreError> {
-        self.sql.exec(query, parameters(bindings)).map(drop).map_err(|error| StoreError(error.to_string()))
+        self.exec(query, bindings).map(drop)
+    }
+
+    fn exec<const N: usize>(
+        &self,
+        query: &str,
+        bindings: [SqlStorageValue; N],
+    ) -> Result<SqlCursor, StoreError> {
+        self.remembered.run(query);
+        self.sql.exec(query, parameters(bindings)).map_err(|error| StoreError(error.to_string()))
+    }
+
+    /// The rows of a statement that memory remembers, or of the storage.
+    pub(super) fn remembered(&self, query: &'static str) -> Result<Rc<[Row]>, StoreError> {
+        if let Some(rows) = self.remembered.get(query) {
+            return Ok(rows);
+        }
+        let rows: Rc<[Row]> = self.rows(query, [])?.into();
+        if rows.iter().map(|Row(values)| values.len()).sum::<usize>() <= MAX_VALUES {
+            self.remembered.keep(query, Rc::clone(&rows));
+        }
+        Ok(rows)
+    }
+
+    /// Whether the object has a table. It makes none.
+    pub fn has_table(&self, name: &str) -> Result<bool, StoreError> {
+        Ok(self.remembered(schema::TABLES)?.iter().any(|row| row.is(0, name)))
+    }
+
+    /// Makes a table where it is not there. `create`: the statement that makes it.
+    pub(super) fn make_table(&self, name: &str, create: &str) -> Result<(), StoreError> {
+        if self.has_table(name)? { Ok(()) } else { self.run(create, []) }
     }
 
     /// Runs a statement for its rows.
@@ -169,8 +196,7 @@ impl Store {
         query: &str,
         bindings: [SqlStorageValue; N],
     ) -> Result<Vec<Row>, StoreError> {
-        let cursor = self.sql.exec(query, parameters(bindings));
-        let cursor = cursor.map_err(|error| StoreError(error.to_string()))?;
+        let cursor = self.exec(query, bindings)?;
         cursor.raw().map(|row| row.map(Row).map_err(|error| StoreError(error.to_string()))).collect()
     }
 
@@ -193,13 +219,13 @@ impl Store {
             outcome = done;
             if kept { Ok(JsValue::UNDEFINED) } else { Err(JsValue::from_str("taken back")) }
         });
+        if !matches!((&outcome, &ran), (Some(Ok(_)), Ok(_))) {
+            self.remembered.forget();
+        }
         match (outcome, ran) {
             (Some(Err(error)), _) => {
-                // The transaction that was taken back may have made the tables, told a start, or set the alarm.
-                self.made.set(false);
+                // The transaction that was taken back may have told a start, or set the alarm.
                 self.told_start.set(false);
-                self.queue_made.set(None);
-                self.sessions_made.set(None);
                 self.alarm.set(None);
                 Err(error)
             }

@@ -81,7 +81,7 @@ impl Store {
 
     /// The summary that covers most of the conversation on a path up to a row.
     pub fn summary(&self, path: &Path, until: i64) -> Result<Option<Summary>, StoreError> {
-        if self.row(schema::HAS_SUMMARIES, [])?.is_none() {
+        if !self.has_table("summaries")? {
             return Ok(None);
         }
         let row = self.row(&select_summary(), [path.json().into(), SqlStorageValue::Integer(until)])?;
@@ -94,7 +94,7 @@ impl Store {
 
     /// Keeps the summary that a turn made, and drops old ones. Belongs into the transaction of the turn's end.
     pub fn keep_summary(&self, summary: &Summary, now: u64) -> Result<(), StoreError> {
-        self.run(schema::CREATE_SUMMARIES, [])?;
+        self.make_table("summaries", schema::CREATE_SUMMARIES)?;
         let Summary { covers, text, model } = summary;
         let bindings = [
             SqlStorageValue::Integer(covers.row),

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::path::{Path, SELECT_TREE, Tree, newest_turns, oldest_turns, select_summary};
-use super::schema::{CLEAR, CREATE, CREATE_SUMMARIES, HAS_SUMMARIES, TRIM_SUMMARIES, UPSERT_SUMMARY};
+use super::schema::{CLEAR, CREATE, CREATE_SUMMARIES, TRIM_SUMMARIES, UPSERT_SUMMARY};
 use wire::protocol::Seq;
 
 /// A thread of ten turns. Turn 1 has the events 1 to 10, and so on; its answer has the row 10. Turn 11 is another version
@@ -83,7 +83,7 @@ fn a_summary_holds_on_each_path_that_has_its_last_turn() {
 #[test]
 fn a_thread_keeps_its_newest_eight_summaries_and_a_deletion_takes_them_along() {
     let thread = versions();
-    let has_table = || thread.query_row(HAS_SUMMARIES, [], |_| Ok(())).optional().unwrap().is_some();
+    let has_table = || super::has_table(&thread, "summaries");
     assert!(!has_table(), "most threads have no such table");
     thread.execute_batch(CREATE_SUMMARIES).unwrap();
     for turn in 1..=9 {

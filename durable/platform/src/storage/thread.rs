@@ -44,9 +44,14 @@ pub struct Rules {
     pub has_lives: bool,
 }
 
-const TURN: &str =
-    "turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
-    failed_attempts, retry_at";
+const SELECT_TURN: &str =
+    "SELECT turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
+    failed_attempts, retry_at FROM turns WHERE turn_id = ?1";
+const SELECT_NEWEST: &str =
+    "SELECT turn_id, status, generation, resumptions, assistant_message_id, seq_first, seq_last, failing_since,
+    failed_attempts, retry_at FROM turns ORDER BY seq_first DESC LIMIT 1";
+const SELECT_META: &str =
+    "SELECT seq_reserved, deleted_at, owner, thread_id, title, created_at, request_seq FROM meta";
 /// The rules of a thread, and whether there is a table of lives.
 const RULES: &str = "SELECT approved_tools, hooks,
     (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'agent_lives') FROM meta";
@@ -57,9 +62,7 @@ impl Store {
         if !self.exists()? {
             return Ok(None);
         }
-        let query =
-            "SELECT seq_reserved, deleted_at, owner, thread_id, title, created_at, request_seq FROM meta";
-        let Some(mut row) = self.row(query, [])? else { return Ok(None) };
+        let Some(mut row) = self.remembered(SELECT_META)?.first().cloned() else { return Ok(None) };
         let thread = match row.maybe_int(1) {
             Some(_) => None,
             None => Some(ThreadMeta {
@@ -98,7 +101,7 @@ impl Store {
 
     /// The thread's title; none where the thread was deleted.
     pub fn title(&self) -> Result<Option<String>, StoreError> {
-        Ok(self.row("SELECT title FROM meta", [])?.and_then(|mut row| row.maybe_text(0)))
+        Ok(self.meta()?.and_then(|meta| meta.thread).map(|thread| thread.title))
     }
 
     /// Gives the thread another title.
@@ -114,8 +117,6 @@ impl Store {
     /// Clears the thread except its tombstone and its numbers. The caller opens a transaction.
     pub fn bury(&self, now: u64) -> Result<(), StoreError> {
         self.run(schema::CLEAR, [])?;
-        self.queue_made.set(Some(false));
-        self.sessions_made.set(Some(false));
         self.run(schema::BURY, [int(now)])
     }
 
@@ -154,15 +155,19 @@ impl Store {
 
     /// A turn by its id.
     pub fn turn(&self, turn_id: &str) -> Result<Option<TurnRow>, StoreError> {
-        let query = format!("SELECT {TURN} FROM turns WHERE turn_id = ?1");
-        self.row(&query, [turn_id.into()])?.map(turn_of).transpose()
+        match self.newest_turn()?.filter(|turn| turn.turn_id == turn_id) {
+            None => self.row(SELECT_TURN, [turn_id.into()])?.map(turn_of).transpose(),
+            newest => Ok(newest),
+        }
     }
 
     /// The turn that has no end yet. There is at most one, and it is the newest.
     pub fn open_turn(&self) -> Result<Option<TurnRow>, StoreError> {
-        let query = format!("SELECT {TURN} FROM turns ORDER BY seq_first DESC LIMIT 1");
-        let newest = self.row(&query, [])?.map(turn_of).transpose()?;
-        Ok(newest.filter(|turn| turn.status != TurnStatus::Done))
+        Ok(self.newest_turn()?.filter(|turn| turn.status != TurnStatus::Done))
+    }
+
+    fn newest_turn(&self) -> Result<Option<TurnRow>, StoreError> {
+        self.remembered(SELECT_NEWEST)?.first().cloned().map(turn_of).transpose()
     }
 
     /// The turn that runs, or ran when its run was lost.
@@ -178,7 +183,7 @@ impl Store {
 
     /// The rules of the thread.
     pub fn rules(&self) -> Result<Rules, StoreError> {
-        let Some(mut row) = self.row(RULES, [])? else {
+        let Some(mut row) = self.remembered(RULES)?.first().cloned() else {
             return Ok(Rules::default());
         };
         let (approved, hooks) = (row.maybe_text(0), row.maybe_text(1));
@@ -216,8 +221,8 @@ impl Store {
 
     /// Whether this run may write. It may not after a newer run, the turn's end or a deletion.
     pub fn may_write(&self, turn_id: &str, generation: u64) -> Result<bool, StoreError> {
-        let query = "SELECT 1 FROM turns WHERE turn_id = ?1 AND generation = ?2 AND status = 'running'";
-        Ok(self.row(query, [turn_id.into(), int(generation)])?.is_some())
+        let running = self.running_turn()?;
+        Ok(running.is_some_and(|turn| turn.turn_id == turn_id && turn.generation == generation))
     }
 
     /// Writes that an attempt to rebuild a turn begins. Where it is a new run, only its generation may write from here
@@ -250,7 +255,8 @@ impl Store {
     }
 }
 
-fn turn_of(mut row: Row) -> Result<TurnRow, StoreError> {
+/// A row of `turns`.
+pub fn turn_of(mut row: Row) -> Result<TurnRow, StoreError> {
     Ok(TurnRow {
         turn_id: row.text(0)?,
         status: match row.text(1)?.as_str() {

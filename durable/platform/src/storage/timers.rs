@@ -3,7 +3,7 @@
 use super::StoreError;
 use super::schedule::{self, Part, Schedule};
 use super::sql::{Store, int, unsigned};
-use super::turn::{ERASED, Reason};
+use super::turn::Reason;
 
 impl Store {
     /// Sets a timer; one that is there is moved.
@@ -20,35 +20,36 @@ impl Store {
         self.run(query, [reason.as_str().into(), int(due_at)])
     }
 
-    /// Moves a timer, if it is there. The mark of an erasure stays.
-    pub fn move_timer(&self, reason: Reason, due_at: u64) -> Result<(), StoreError> {
-        let query = "UPDATE timers SET due_at = ?2 WHERE reason = ?1 AND due_at <> ?3";
-        self.run(query, [reason.as_str().into(), int(due_at), int(ERASED)])
-    }
-
     /// Takes a timer away.
     pub fn clear_timer(&self, reason: Reason) -> Result<(), StoreError> {
-        self.run("DELETE FROM timers WHERE reason = ?1", [reason.as_str().into()])
+        match self.timer(reason)? {
+            None => Ok(()),
+            Some(_) => self.run("DELETE FROM timers WHERE reason = ?1", [reason.as_str().into()]),
+        }
     }
 
     /// Clears the timers of the turn.
     pub fn clear_turn_timers(&self) -> Result<(), StoreError> {
-        self.run(&delete_all(Reason::is_of_turn), [])
+        Reason::ALL
+            .into_iter()
+            .filter(|reason| reason.is_of_turn())
+            .try_for_each(|reason| self.clear_timer(reason))
     }
 
     /// Clears the timers of a turn that has ended, and that of the queued messages. Returns whether the queue went on: the
     /// caller lets it go on again, or lets it hold.
     pub fn clear_timers_at_end(&self) -> Result<bool, StoreError> {
-        let ended = |reason: Reason| reason.is_of_turn() || reason == Reason::Messages;
-        let mut cleared = self.rows(&format!("{} RETURNING reason", delete_all(ended)), [])?;
-        let messages = Some(Reason::Messages.as_str());
-        Ok(cleared.iter_mut().any(|row| row.maybe_text(0).as_deref() == messages))
+        self.clear_turn_timers()?;
+        let went_on = self.timer(Reason::Messages)?.is_some();
+        self.clear_timer(Reason::Messages)?;
+        Ok(went_on)
     }
 
     /// When a timer is due.
     pub fn timer(&self, reason: Reason) -> Result<Option<u64>, StoreError> {
-        let row = self.row("SELECT due_at FROM timers WHERE reason = ?1", [reason.as_str().into()])?;
-        Ok(row.and_then(|row| row.maybe_int(0)).map(unsigned))
+        let timers = self.remembered("SELECT reason, due_at FROM timers")?;
+        let found = timers.iter().find(|row| row.is(0, reason.as_str()));
+        Ok(found.and_then(|row| row.maybe_int(1)).map(unsigned))
     }
 
     /// The state on which the alarm depends.
@@ -80,11 +81,4 @@ impl Store {
         self.heartbeat.begin(now);
         self.set_alarm(self.heartbeat.at())
     }
-}
-
-/// The statement that deletes the timers of such reasons.
-fn delete_all(which: impl Fn(Reason) -> bool) -> String {
-    let reasons = Reason::ALL.into_iter().filter(|reason| which(*reason));
-    let names: Vec<_> = reasons.map(|reason| format!("'{}'", reason.as_str())).collect();
-    format!("DELETE FROM timers WHERE reason IN ({})", names.join(", "))
 }

@@ -9,9 +9,6 @@ CREATE TABLE IF NOT EXISTS title_wish (
 );
 ";
 
-/// Whether there is the table.
-pub const HAS_WISH: &str = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'title_wish'";
-
 /// The wish.
 pub const SELECT_WISH: &str = "SELECT wish FROM title_wish";
 
@@ -41,7 +38,7 @@ mod tests {
     fn a_thread_has_one_wish_and_a_deletion_takes_it_along() {
         let thread = Connection::open_in_memory().unwrap();
         thread.execute_batch(CREATE).unwrap();
-        let has = || thread.prepare(HAS_WISH).unwrap().exists([]).unwrap();
+        let has = || crate::storage::has_table(&thread, "title_wish");
         let wishes = || -> Vec<String> {
             let mut statement = thread.prepare(SELECT_WISH).unwrap();
             statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()

@@ -6,7 +6,7 @@ use super::{StoreError, title_rows as rows};
 impl Store {
     /// The wish, as JSON.
     pub fn wish(&self) -> Result<Option<String>, StoreError> {
-        if !self.exists()? || self.row(rows::HAS_WISH, [])?.is_none() {
+        if !self.has_table("title_wish")? {
             return Ok(None);
         }
         self.row(rows::SELECT_WISH, [])?.map(|mut row| row.text(0)).transpose()
@@ -14,7 +14,7 @@ impl Store {
 
     /// Keeps a wish in place of the one before.
     pub fn keep_wish(&self, json: &str) -> Result<(), StoreError> {
-        self.run(rows::CREATE_WISH, [])?;
+        self.make_table("title_wish", rows::CREATE_WISH)?;
         self.run(rows::UPSERT_WISH, [json.into()])
     }
 

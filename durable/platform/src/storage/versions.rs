@@ -20,14 +20,14 @@ pub struct Ends {
 impl Store {
     /// The tree of the thread's turns.
     pub fn tree(&self) -> Result<Tree, StoreError> {
-        let rows = self.rows(path::SELECT_TREE, [])?;
-        let apart = rows.into_iter().map(|row| Ok((seq(row.int(0)?)?, seq(row.int(1)?)?)));
+        let rows = self.remembered(path::SELECT_TREE)?;
+        let apart = rows.iter().map(|row| Ok((seq(row.int(0)?)?, seq(row.int(1)?)?)));
         Ok(Tree(apart.collect::<Result<_, StoreError>>()?))
     }
 
     /// The newest turn, and the turn with which the path ends.
     pub fn ends(&self) -> Result<Ends, StoreError> {
-        let Some(row) = self.row(path::SELECT_ENDS, [])? else {
+        let Some(row) = self.remembered(path::SELECT_ENDS)?.first().cloned() else {
             return Err(StoreError("the thread has no ends".to_owned()));
         };
         Ok(Ends { newest: seq(row.int(0)?)?, of_path: seq(row.int(1)?)? })

@@ -235,14 +235,23 @@ fn versions_with_one_message_have_it_in_common() {
 fn the_messages_beside_a_path_are_those_of_other_versions() {
     let database = branched();
     let all = r#"["q1","a11","q21","q31","a41","q51","unknown"]"#;
-    let beside = |last| {
-        let mut beside = ids(&database, &select_beside(), &tree(&database).path(last).json(), all);
+    let here = |last| {
+        let (mut on_path, mut beside) = (Vec::new(), Vec::new());
+        let mut statement = database.prepare(&select_here()).unwrap();
+        let rows = statement.query_map([tree(&database).path(last).json().as_str(), all], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?))
+        });
+        for (id, is_beside) in rows.unwrap().map(Result::unwrap) {
+            if is_beside { beside.push(id) } else { on_path.push(id) }
+        }
+        on_path.sort();
         beside.sort();
-        beside
+        (on_path.join(" "), beside.join(" "))
     };
-    assert_eq!(beside(41), ["a11", "q21", "q31", "q51"]);
-    assert_eq!(beside(21), ["a41", "q31", "q51"]);
-    assert_eq!(beside(51), ["a11", "a41", "q1", "q21", "q31"]);
+    let expected = |on_path: &str, beside: &str| (on_path.to_owned(), beside.to_owned());
+    assert_eq!(here(41), expected("a41 q1", "a11 q21 q31 q51"));
+    assert_eq!(here(21), expected("a11 q1 q21", "a41 q31 q51"));
+    assert_eq!(here(51), expected("q51", "a11 a41 q1 q21 q31"));
 }
 
 // A version that stored none has deleted the messages of replaced turns. Their rows are links of the path and no versions.
