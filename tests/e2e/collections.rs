@@ -187,23 +187,19 @@ async fn a_turn_gets_passages_of_its_collections() {
         ]
     );
     assert!(!Value::from(sent).to_string().contains(secret["id"].as_str().expect("an id")));
-    assert_sources(&events, &["guide.md"]).await;
+    assert_sources(&case.client, &events, &["guide.md"]).await;
 }
 
-/// Issue 19, item 1: one search of a turn told these sources, and the stored answer has them, in D1 as well. Parallel
-/// searches end in any order.
-async fn assert_sources(events: &[Event], titles: &[&str]) {
+/// Issue 19, item 1: one search of a turn told these sources, and the stored answer has them. Parallel searches end in any
+/// order.
+async fn assert_sources(client: &Client, events: &[Event], titles: &[&str]) {
     let sources: Vec<Value> = titles.iter().map(|title| json!({ "title": title })).collect();
     let ends = tree::ends(events, "search_collection");
     let told: Vec<&Value> =
         ends.iter().map(|end| &end.data["sources"]).filter(|told| !told.is_null()).collect();
     assert_eq!(told, [&json!(sources)]);
-    let id = first(events, "done").text("message_id").to_owned();
-    let row = stored::eventually("the answer is in D1", || async {
-        stored::d1("SELECT parts FROM messages WHERE id = ?", &[&id]).await.pop()
-    });
-    let row = row.await;
-    let parts: Value = serde_json::from_str(row["parts"].as_str().expect("a text")).expect("JSON");
+    let messages = client.messages(first(events, "session").text("thread_id")).await;
+    let parts = &messages.last().expect("an answer")["parts"];
     let kept = parts.as_array().into_iter().flatten().map(|part| &part["sources"]);
     assert_eq!(kept.filter(|kept| !kept.is_null()).collect::<Vec<_>>(), [&json!(sources)], "{parts:#}");
 }

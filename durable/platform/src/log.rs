@@ -56,7 +56,7 @@ use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::{Reason, TurnRow};
 use engine::journal::{Commit, Parking, SessionChange, TurnEnd};
 use engine::ports::{Clock, Log, LogError};
-use wire::protocol::{Event, Owner, Seq};
+use wire::protocol::{Event, Owner, Seq, StoredMessage};
 
 use super::live::LiveLog;
 use super::numbers::Numbers;
@@ -254,6 +254,8 @@ impl TurnLog {
             used: end.used,
             execution_mode: end.plans.last().map(|plan| plan.execution_mode.as_str().to_owned()),
         };
+        // The parts of a message stand in the object alone: nobody reads them in D1.
+        let message = StoredMessage { parts: Vec::new(), ..message };
         self.store.keep_plans(&about.turn_id, &end.plans)?;
         self.store.keep_agents(&about.turn_id, &end.agents)?;
         self.store.keep_lives(&about.turn_id, &end.lives)?;

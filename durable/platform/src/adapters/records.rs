@@ -123,7 +123,7 @@ impl Duty for Records<'_> {
             Either::Right(_) => return Err(StoreError("R2 did not answer".to_owned())),
         }
         let keep = self.thread.kept_records();
-        if self.thread.store.has_turn_beyond(keep)?
+        if self.thread.store.turn_count()? > u64::from(keep)
             && let Err(error) = records.keep(keep).await
         {
             // The next record removes what is left.

@@ -167,10 +167,15 @@ impl Store {
         rows.into_iter().map(|mut row| Ok((row.text(0)?, unsigned(row.int(1)?)))).collect()
     }
 
-    /// Whether the thread has more turns than this.
-    pub fn has_turn_beyond(&self, turns: u32) -> Result<bool, StoreError> {
-        let query = "SELECT 1 FROM turns ORDER BY seq_first LIMIT 1 OFFSET ?1";
-        Ok(self.row(query, [int(turns.into())])?.is_some())
+    /// The number of the thread's turns. Memory counts on from what it has read once.
+    pub fn turn_count(&self) -> Result<u64, StoreError> {
+        if let Some(turns) = self.turns.get() {
+            return Ok(turns);
+        }
+        let row = self.row("SELECT count(*) FROM turns", [])?;
+        let turns = row.and_then(|row| row.maybe_int(0)).map_or(0, unsigned);
+        self.turns.set(Some(turns));
+        Ok(turns)
     }
 
     /// Deletes all journals: a turn that has its end is never replayed.

@@ -212,12 +212,12 @@ ON CONFLICT (tenant, user_id, id) DO UPDATE SET
 
 const UPSERT_MESSAGES: &str = "
 INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
-  created_at, parts, stop, beside)
+  created_at, stop, beside)
 SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, value ->> 7,
-  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12, value ->> 13 FROM json_each(?1) WHERE true
+  value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?1) WHERE true
 ON CONFLICT (tenant, user_id, id) DO UPDATE SET
   content = excluded.content, execution_tree = excluded.execution_tree, usage = excluded.usage,
-  finish_reason = excluded.finish_reason, parts = excluded.parts, stop = excluded.stop, beside = excluded.beside";
+  finish_reason = excluded.finish_reason, stop = excluded.stop, beside = excluded.beside";
 
 /// The thread's newest news of a plan win, in whatever order they arrive. The revisions of two versions of a turn may be
 /// equal.
@@ -342,7 +342,6 @@ fn message_row(out: &Outgoing, message: &StoredMessage) -> Result<Value, StoreEr
         fit::json_text(&message.usage)?,
         message.finish_reason,
         message.created_at,
-        fit::parts_text(message)?,
         fit::json_text(&message.stop)?,
         u8::from(out.beside),
     ]))

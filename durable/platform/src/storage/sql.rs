@@ -36,6 +36,8 @@ pub struct Store {
     pub heartbeat: Heartbeat,
     /// Whether the outbox got the start of the open turn since this memory began.
     pub(super) told_start: Cell<bool>,
+    /// The number of the thread's turns, where it is known.
+    pub(super) turns: Cell<Option<u64>>,
     remembered: Remembered<Rc<[Row]>>,
     /// Whether a turn has ended after which the next queued message starts.
     pub next_is_due: Cell<bool>,
@@ -111,6 +113,7 @@ impl Store {
             checked: Cell::new(false),
             heartbeat: Heartbeat::default(),
             told_start: Cell::new(false),
+            turns: Cell::new(None),
             remembered: Remembered::default(),
             next_is_due: Cell::new(false),
             title_is_wished: Cell::new(false),
@@ -221,6 +224,7 @@ impl Store {
         });
         if !matches!((&outcome, &ran), (Some(Ok(_)), Ok(_))) {
             self.remembered.forget();
+            self.turns.set(None);
         }
         match (outcome, ran) {
             (Some(Err(error)), _) => {

@@ -116,6 +116,7 @@ impl Store {
 
     /// Clears the thread except its tombstone and its numbers. The caller opens a transaction.
     pub fn bury(&self, now: u64) -> Result<(), StoreError> {
+        self.turns.set(None);
         self.run(schema::CLEAR, [])?;
         self.run(schema::BURY, [int(now)])
     }
@@ -139,11 +140,14 @@ impl Store {
             int(started_at),
             parent.map_or(SqlStorageValue::Null, int),
         ];
-        self.run(query, bindings)
+        self.run(query, bindings)?;
+        self.turns.set(self.turns.get().map(|turns| turns + 1));
+        Ok(())
     }
 
     /// Writes the rounds of a conversation that a client brings.
     pub fn insert_rounds(&self, rounds: &[ImportedRound<'_>], at: u64) -> Result<(), StoreError> {
+        self.turns.set(None);
         let rows: Vec<String> = rounds.iter().map(ImportedRound::row).collect::<Result<_, _>>()?;
         for array in arrays(&rows) {
             for query in [INSERT_TURNS, INSERT_QUESTIONS, INSERT_ANSWERS] {

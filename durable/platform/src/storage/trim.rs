@@ -13,9 +13,12 @@ impl Store {
     /// Deletes the events of all but the newest `keep` turns (at least one), the oldest first, up to the first turn of
     /// which D1 has not heard everything.
     pub fn trim(&self, keep: u32) -> Result<(), StoreError> {
+        let keep = u64::from(keep.max(1));
+        if self.turn_count()? <= keep {
+            return Ok(());
+        }
         let beyond = "SELECT seq_first FROM turns ORDER BY seq_first DESC LIMIT 1 OFFSET ?1";
-        let Some(beyond) = self.row(beyond, [int(keep.max(1).into())])?.and_then(|row| row.maybe_int(0))
-        else {
+        let Some(beyond) = self.row(beyond, [int(keep)])?.and_then(|row| row.maybe_int(0)) else {
             return Ok(());
         };
         let newest = "SELECT seq_last FROM turns WHERE seq_first <= ?1 AND seq_first < (

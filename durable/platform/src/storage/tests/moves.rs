@@ -13,7 +13,7 @@ fn a_message_beside_the_path_is_told_and_marked() {
     let batch = statements(&told).unwrap();
     let messages = batch.iter().find(|each| each.sql.contains("INTO messages")).unwrap();
     let rows: Value = serde_json::from_str(&messages.rows).unwrap();
-    assert!(rows.as_array().unwrap().iter().all(|row| row[13] == json!(1)), "{rows}");
+    assert!(rows.as_array().unwrap().iter().all(|row| row[12] == json!(1)), "{rows}");
 
     let ids: Vec<String> = (0..2_001).map(|id| format!("m{id}")).collect();
     let news: Vec<News> = News::path_changed(&ids).collect();
