@@ -96,45 +96,54 @@ fn spent(owner: &Owner, thread_id: &str, told: EndedCall, created_at: u64) -> Ou
 }
 
 /// The title that the thread wishes.
-pub struct WishedTitle<'t>(pub &'t Rc<Thread>);
+pub struct WishedTitle<'t> {
+    thread: &'t Rc<Thread>,
+    /// Whether this run has tried to make it. The timer says when the next run does.
+    is_tried: bool,
+}
+
+impl<'t> WishedTitle<'t> {
+    pub fn of(thread: &'t Rc<Thread>) -> Self {
+        WishedTitle { thread, is_tried: false }
+    }
+}
 
 impl Duty for WishedTitle<'_> {
     const REASON: Reason = Reason::Title;
     type Content = ThreadMeta;
 
     fn next(&mut self) -> Result<Option<(Batch, ThreadMeta)>, StoreError> {
-        let Thread { store, clock, duties, .. } = self.0.as_ref();
-        if store.timer(Reason::Title)?.is_none_or(|at| at > clock.now_ms()) {
+        if std::mem::replace(&mut self.is_tried, true) {
             return Ok(None);
         }
-        let attempts = duties.refusals(Reason::Title);
-        let thread = store.meta()?.and_then(|meta| meta.thread);
+        let attempts = self.thread.duties.refusals(Reason::Title);
+        let thread = self.thread.store.meta()?.and_then(|meta| meta.thread);
         Ok(thread.map(|thread| (Batch { ids: Vec::new(), attempts }, thread)))
     }
 
     async fn tell(&mut self, thread: ThreadMeta) -> Result<(), StoreError> {
-        let house = if are_on(self.0) { self.0.house() } else { Ok(None) };
+        let house = if are_on(self.thread) { self.thread.house() } else { Ok(None) };
         let house = house.unwrap_or_else(|error| {
             worker::console_error!("the models of titles: {error}");
             None
         });
-        let naming = OfThread { at: Rc::clone(self.0), thread };
+        let naming = OfThread { at: Rc::clone(self.thread), thread };
         make(&naming, house.as_ref()).await.map_err(|PortError(error)| StoreError(error))
     }
 
     fn took(&mut self, _: &Batch) -> Result<(), StoreError> {
-        self.0.duties.count(Reason::Title, 0);
-        self.0.begin(Reason::Outbox, false);
+        self.thread.duties.count(Reason::Title, 0);
+        self.thread.begin(Reason::Outbox, false);
         Ok(())
     }
 
     fn refused(&mut self, batch: &Batch, StoreError(error): &StoreError) -> Result<After, StoreError> {
         worker::console_error!("the title of a thread: {error}");
-        self.0.begin(Reason::Outbox, false);
-        if self.0.store.wish()?.is_none() {
+        self.thread.begin(Reason::Outbox, false);
+        if self.thread.store.wish()?.is_none() {
             return Ok(After::Drop);
         }
-        self.0.duties.count(Reason::Title, batch.attempts.saturating_add(1));
+        self.thread.duties.count(Reason::Title, batch.attempts.saturating_add(1));
         Ok(After::Again)
     }
 

@@ -49,7 +49,7 @@ impl Thread {
             Reason::Outbox => driver::fulfil(thread, &mut Outbox::of(self), due).await,
             Reason::Records => driver::fulfil(thread, &mut Records::of(self), due).await,
             Reason::Notices => driver::fulfil(thread, &mut Notices::of(self), due).await,
-            Reason::Title => driver::fulfil(thread, &mut WishedTitle(self), due).await,
+            Reason::Title => driver::fulfil(thread, &mut WishedTitle::of(self), due).await,
             Reason::Turn => {
                 let asked = driver::fulfil(thread, &mut Place::of(self), due).await;
                 asked.inspect_err(|_| self.lose_place())
