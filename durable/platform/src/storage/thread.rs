@@ -159,19 +159,13 @@ impl Store {
 
     /// A turn by its id.
     pub fn turn(&self, turn_id: &str) -> Result<Option<TurnRow>, StoreError> {
-        match self.newest_turn()?.filter(|turn| turn.turn_id == turn_id) {
-            None => self.row(SELECT_TURN, [turn_id.into()])?.map(turn_of).transpose(),
-            newest => Ok(newest),
-        }
+        self.row(SELECT_TURN, [turn_id.into()])?.map(turn_of).transpose()
     }
 
     /// The turn that has no end yet. There is at most one, and it is the newest.
     pub fn open_turn(&self) -> Result<Option<TurnRow>, StoreError> {
-        Ok(self.newest_turn()?.filter(|turn| turn.status != TurnStatus::Done))
-    }
-
-    fn newest_turn(&self) -> Result<Option<TurnRow>, StoreError> {
-        self.remembered(SELECT_NEWEST)?.first().cloned().map(turn_of).transpose()
+        let newest = self.row(SELECT_NEWEST, [])?.map(turn_of).transpose()?;
+        Ok(newest.filter(|turn| turn.status != TurnStatus::Done))
     }
 
     /// The turn that runs, or ran when its run was lost.
@@ -225,7 +219,8 @@ impl Store {
 
     /// Whether this run may write. It may not after a newer run, the turn's end or a deletion.
     pub fn may_write(&self, turn_id: &str, generation: u64) -> Result<bool, StoreError> {
-        let running = self.running_turn()?;
+        let newest = self.remembered(SELECT_NEWEST)?.first().cloned().map(turn_of).transpose()?;
+        let running = newest.filter(|turn| turn.status == TurnStatus::Running);
         Ok(running.is_some_and(|turn| turn.turn_id == turn_id && turn.generation == generation))
     }
 
