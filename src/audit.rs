@@ -63,7 +63,7 @@ impl AddressMarks {
     }
 
     /// The mark of an address.
-    pub fn of(&self, address: &str) -> String {
+    pub fn mark(&self, address: &str) -> String {
         self.0.mark(address.as_bytes())
     }
 }
@@ -81,9 +81,9 @@ mod tests {
     #[test]
     fn an_address_is_recognised_by_the_deployments_secret_and_hidden() {
         let marks_of_session = marks("SESSION_SECRET").unwrap();
-        let mark = marks_of_session.of("192.0.2.7");
-        assert_eq!(mark, marks("WORKFLOW_SECRET").unwrap().of("192.0.2.7"), "the same secret");
-        assert_ne!(mark, marks_of_session.of("192.0.2.8"));
+        let mark = marks_of_session.mark("192.0.2.7");
+        assert_eq!(mark, marks("WORKFLOW_SECRET").unwrap().mark("192.0.2.7"), "the same secret");
+        assert_ne!(mark, marks_of_session.mark("192.0.2.8"));
         assert!(!mark.contains("192.0.2.7"));
         assert!(marks("OTHER").is_none());
         assert!(AddressMarks::from_env(|_| Some("short".to_owned())).is_none());

@@ -86,13 +86,13 @@ impl Call {
     /// The mark of the client's address in the audit log.
     pub fn address_mark(&self) -> Option<String> {
         let marks = self.settings.address_marks.as_ref()?;
-        Some(marks.of(&self.header(ADDRESS)?))
+        Some(marks.mark(&self.header(ADDRESS)?))
     }
 
     /// The mark of the client's network: a customer with IPv6 has many addresses.
     pub fn network_mark(&self) -> Option<String> {
         let marks = self.settings.address_marks.as_ref()?;
-        Some(marks.of(&network(&self.header(ADDRESS)?)))
+        Some(marks.mark(&network(&self.header(ADDRESS)?)))
     }
 
     /// The mark of the address of answers of which one decides about a call.

@@ -107,7 +107,7 @@ impl Health {
         }
         match configuration {
             Ok(configuration) if problems.is_empty() => {
-                let warnings = warnings::of(&configuration, today);
+                let warnings = warnings::configuration_warnings(&configuration, today);
                 let first = &configuration.roles.primary.first.choice;
                 let (provider, model) = (first.provider.clone(), first.model.clone());
                 let agents = agents == Ok(AgentsThatStay::On);

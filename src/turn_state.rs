@@ -33,7 +33,7 @@ impl TurnStates {
     pub fn make(&self, owner: &Owner, thread: Uuid, turn: Uuid, message: &str, now: u64) -> String {
         let mut payload = [thread.into_bytes(), turn.into_bytes()].concat();
         payload.extend(now.saturating_add(LIFETIME_MS).to_be_bytes());
-        payload.extend(of(owner, thread, message));
+        payload.extend(message_digest(owner, thread, message));
         self.0.sign(&payload)
     }
 
@@ -44,13 +44,13 @@ impl TurnStates {
         let (turn, rest) = rest.split_first_chunk::<16>()?;
         let (end, digest) = rest.split_first_chunk::<8>()?;
         let (thread, turn) = (Uuid::from_bytes(*thread), Uuid::from_bytes(*turn));
-        let is_valid = now < u64::from_be_bytes(*end) && digest == of(owner, thread, message);
+        let is_valid = now < u64::from_be_bytes(*end) && digest == message_digest(owner, thread, message);
         is_valid.then_some((thread, turn))
     }
 }
 
 /// The digest of user and message. The name of the user's thread stands for the user.
-fn of(owner: &Owner, thread: Uuid, message: &str) -> Vec<u8> {
+fn message_digest(owner: &Owner, thread: Uuid, message: &str) -> Vec<u8> {
     let digest = Sha256::new().chain_update(owner.object_name(thread)).chain_update(message).finalize();
     digest.into_iter().take(16).collect()
 }

@@ -12,7 +12,7 @@ use wire::time::{Day, date};
 const WARNED_DAYS: u64 = 30;
 
 /// The warnings of this day, by model.
-pub fn of(configuration: &Configuration, today: Day) -> Vec<String> {
+pub fn configuration_warnings(configuration: &Configuration, today: Day) -> Vec<String> {
     let models: BTreeMap<String, &ModelChoice> =
         configuration.models().map(|choice| (choice.id(), choice)).collect();
     let known =
@@ -53,7 +53,7 @@ mod tests {
             [&[("MODEL_PRIMARY", "demo:demo"), ("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")], vars]
                 .concat();
         let var = |name: &str| all.iter().find(|(var, _)| *var == name).map(|(_, value)| (*value).to_owned());
-        of(&Configuration::from_env(var, today).unwrap(), today).join(" ")
+        configuration_warnings(&Configuration::from_env(var, today).unwrap(), today).join(" ")
     }
 
     // Issue 43

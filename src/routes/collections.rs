@@ -36,7 +36,7 @@ const MAX_RESULTS: u32 = 20;
 
 /// `GET /api/collections`: newest first.
 pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
-    let collections = of(call, &owner);
+    let collections = store(call, &owner);
     let read = async |limit, after: After<'_>| collections.page(limit, after).await.map_err(unreachable);
     let (collections, next_cursor) =
         ListCursor::page(call.query(), read, |one| (one.created_at, &one.id)).await?;
@@ -56,7 +56,7 @@ pub async fn create(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Fa
         created_at: call.now,
         updated_at: call.now,
     };
-    let collections = of(call, &owner);
+    let collections = store(call, &owner);
     let creating = async { collections.create(&new).await.map_err(unreachable) };
     match uploads::within(call, &owner, body.len(), creating, |created| *created).await? {
         true => Ok(Reply::json(201, &new).into()),
@@ -73,13 +73,13 @@ pub async fn get(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure>
 pub async fn delete(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
     let there = Where { condition: COLLECTION_THERE, values: vec![text(id)] };
     let log = audit::deletion(call, &owner, there)?;
-    Answer::deleted(of(call, &owner).delete(id, log).await.map_err(unreachable)?, no_collection)
+    Answer::deleted(store(call, &owner).delete(id, log).await.map_err(unreachable)?, no_collection)
 }
 
 /// `GET …/documents`: newest first.
 pub async fn documents(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
     existing(call, &owner, id).await?;
-    let collections = of(call, &owner);
+    let collections = store(call, &owner);
     let read =
         async |limit, after: After<'_>| collections.documents(id, limit, after).await.map_err(unreachable);
     let (documents, next_cursor) =
@@ -101,7 +101,7 @@ pub async fn add(call: &Call, owner: Owner, id: &str, body: HeldBody) -> Result<
     let bytes = body.len() as u64;
     // The statement that writes the document has the last word. This check spares the cost of reading and embedding a
     // document that has no room.
-    if of(call, &owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
+    if store(call, &owner).bytes().await.map_err(unreachable)?.saturating_add(bytes) > MAX_BYTES {
         return Err(refused(NotAdded::Full));
     }
     let upload = Upload::of(call, &owner)?;
@@ -156,7 +156,7 @@ async fn add_sent(
         chunks: u32::try_from(pieces.len()).unwrap_or(u32::MAX),
         created_at: call.now,
     };
-    let collections = of(call, owner);
+    let collections = store(call, owner);
     if collections.embeds() {
         let embeddings = pieces.len() as u64;
         upload.reserve(call, Stored { embeddings, ..stored }).await?;
@@ -202,7 +202,7 @@ pub async fn remove(call: &Call, owner: Owner, id: &str, document: &str) -> Resu
     existing(call, &owner, id).await?;
     let there = Where { condition: DOCUMENT_THERE, values: vec![text(id), text(document)] };
     let log = audit::deletion(call, &owner, there)?;
-    Answer::deleted(of(call, &owner).remove(id, document, log).await.map_err(unreachable)?, || {
+    Answer::deleted(store(call, &owner).remove(id, document, log).await.map_err(unreachable)?, || {
         ApiError::new(ErrorCode::DocumentNotFound, "there is no document with this id")
     })
 }
@@ -213,7 +213,7 @@ pub async fn search(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failu
         query::wanted(call.query())?.ok_or_else(|| ApiError::field("q", "expected words to search for"))?;
     let Page { limit, .. } = query::page(call.query())?;
     let collection = existing(call, &owner, id).await?;
-    let collections = of(call, &owner);
+    let collections = store(call, &owner);
     if collections.embeds() {
         let question = Stored { bytes: 0, embeddings: 1 };
         let upload = Upload::of(call, &owner)?;
@@ -238,10 +238,10 @@ fn unread(why: Unread) -> Failure {
 }
 
 async fn existing(call: &Call, owner: &Owner, id: &str) -> Result<Collection, Failure> {
-    of(call, owner).get(id).await.map_err(unreachable)?.ok_or_else(|| no_collection().into())
+    store(call, owner).get(id).await.map_err(unreachable)?.ok_or_else(|| no_collection().into())
 }
 
-fn of(call: &Call, owner: &Owner) -> D1Collections {
+fn store(call: &Call, owner: &Owner) -> D1Collections {
     D1Collections::new(&call.env, owner)
 }
 

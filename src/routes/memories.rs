@@ -16,7 +16,7 @@ use crate::reply::Reply;
 
 /// `GET /api/memories`: newest first.
 pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
-    let memories = of(call, &owner);
+    let memories = store(call, &owner);
     let read = async |limit, after: After<'_>| memories.page(limit, after).await.map_err(unreachable);
     let (memories, next_cursor) =
         ListCursor::page(call.query(), read, |memory| (memory.updated_at, &memory.id)).await?;
@@ -26,7 +26,7 @@ pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
 /// `DELETE /api/memories/{id}`.
 pub async fn forget(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
     let there = Where { condition: MEMORY_THERE, values: vec![text(id)] };
-    let memories = of(call, &owner).logging(audit::deletion(call, &owner, there)?);
+    let memories = store(call, &owner).logging(audit::deletion(call, &owner, there)?);
     Answer::deleted(memories.forget(id).await.map_err(unreachable)?, || {
         ApiError::new(ErrorCode::MemoryNotFound, "there is no memory with this id")
     })
@@ -35,12 +35,12 @@ pub async fn forget(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failu
 /// `DELETE /api/memories`: all of them.
 pub async fn clear(call: &Call, owner: Owner) -> Result<Answer, Failure> {
     let there = Where { condition: MEMORIES_THERE, values: Vec::new() };
-    let memories = of(call, &owner).logging(audit::deletion(call, &owner, there)?);
+    let memories = store(call, &owner).logging(audit::deletion(call, &owner, there)?);
     memories.clear().await.map_err(unreachable)?;
     Ok(Reply::empty().into())
 }
 
-fn of(call: &Call, owner: &Owner) -> D1Memories {
+fn store(call: &Call, owner: &Owner) -> D1Memories {
     D1Memories::new(&call.env, owner)
 }
 

@@ -20,20 +20,20 @@ use crate::reply::Reply;
 
 /// `GET /api/workflows`
 pub async fn list(call: &Call, owner: Owner) -> Result<Answer, Failure> {
-    let workflows = workflows::list(&of(call, &owner)).await.map_err(unreachable)?;
+    let workflows = workflows::list(&store(call, &owner)).await.map_err(unreachable)?;
     Ok(Reply::json(200, &WorkflowList::of(workflows)).into())
 }
 
 /// `GET /api/workflows/{id}`
 pub async fn get(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
-    let found = workflows::get(&of(call, &owner), id).await.map_err(unreachable)?;
+    let found = workflows::get(&store(call, &owner), id).await.map_err(unreachable)?;
     Ok(Reply::json(200, &found.ok_or_else(not_found)?).into())
 }
 
 /// `DELETE /api/workflows/{id}`
 pub async fn delete(call: &Call, owner: Owner, id: &str) -> Result<Answer, Failure> {
     let there = Where { condition: THERE, values: vec![text(id)] };
-    let workflows = of(call, &owner).logging(audit::deletion(call, &owner, there)?);
+    let workflows = store(call, &owner).logging(audit::deletion(call, &owner, there)?);
     Answer::deleted(workflows.delete(id).await.map_err(unreachable)?, not_found)
 }
 
@@ -58,7 +58,7 @@ pub async fn continue_session(
 pub async fn put(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     check_workflow_id(id).map_err(|why| ApiError::field("workflow", why))?;
     let WrittenDefinition { definition, ignored } = WrittenDefinition::parse(body)?;
-    let own = of(call, &owner);
+    let own = store(call, &owner);
     let putting = async { workflows::put(&own, id, definition, call.now).await.map_err(unreachable) };
     let put = uploads::within(call, &owner, body.len(), putting, Option::is_some).await?;
     let full = || {
@@ -72,7 +72,7 @@ pub async fn put(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Ans
 /// `POST /api/workflows/{id}/sessions`
 pub async fn start_session(call: &Call, owner: Owner, id: &str, body: &[u8]) -> Result<Answer, Failure> {
     let NewSession { goal } = NewSession::parse(body)?;
-    let found = workflows::get(&of(call, &owner), id).await.map_err(unreachable)?;
+    let found = workflows::get(&store(call, &owner), id).await.map_err(unreachable)?;
     let workflow = Box::new(found.ok_or_else(not_found)?);
     let session_id = uuid_v7(call.now).map_err(Failure::internal("drawing a session's id"))?;
     let thread_id = owner.session_thread(session_id);
@@ -81,7 +81,7 @@ pub async fn start_session(call: &Call, owner: Owner, id: &str, body: &[u8]) -> 
     sessions::begin_turn(call, ThreadEnvelope { owner, thread_id, command }).await.map(Answer::Object)
 }
 
-fn of(call: &Call, owner: &Owner) -> D1Workflows {
+fn store(call: &Call, owner: &Owner) -> D1Workflows {
     D1Workflows::new(&call.env, owner)
 }
 

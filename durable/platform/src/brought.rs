@@ -54,7 +54,7 @@ impl Thread {
     /// is new, or the message follows the answer before these words (`follows`).
     pub fn begin_with(&self, owner: &Owner, chat: &mut ChatCommand) -> Result<(), ApiError> {
         let Some(unanswered) = chat.unanswered.take() else { return Ok(()) };
-        if chat.follows.is_none() && self.of(owner)?.is_some() {
+        if chat.follows.is_none() && self.owned_by(owner)?.is_some() {
             return Ok(());
         }
         chat.request.content.put_before(unanswered);

@@ -144,7 +144,7 @@ impl Thread {
         if let Some(looked) = &last.looked {
             return Ok(looked.clone());
         }
-        let thread = self.of(ask.owner)?;
+        let thread = self.owned_by(ask.owner)?;
         self.revive()?;
         let turn = match &thread {
             Some(_) => self.store.turn(&ask.chat.turn_id.to_string())?,

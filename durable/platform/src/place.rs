@@ -29,7 +29,7 @@ pub struct Place<'t> {
 }
 
 impl<'t> Place<'t> {
-    pub fn of(thread: &'t Rc<Thread>) -> Self {
+    pub fn new(thread: &'t Rc<Thread>) -> Self {
         Place { thread, turn_id: String::new() }
     }
 

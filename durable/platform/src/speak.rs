@@ -120,7 +120,7 @@ impl Thread {
             false => Err(no_response()),
         };
         let none = "the answer before this message belongs to no turn of this chat";
-        if self.of(owner)?.is_none() {
+        if self.owned_by(owner)?.is_none() {
             return if imports || follows.is_nil() { Ok(None) } else { refused(none) };
         }
         let mut parent = Some(NO_TURN);

@@ -129,7 +129,7 @@ impl Thread {
 
     /// The thread, if it is this owner's; none where the object was never written to. A deleted thread and another
     /// owner's thread are not found, in any request.
-    pub fn of(&self, owner: &Owner) -> Result<Option<ThreadMeta>, ApiError> {
+    pub fn owned_by(&self, owner: &Owner) -> Result<Option<ThreadMeta>, ApiError> {
         let Some(meta) = self.store.meta()? else { return Ok(None) };
         match meta.thread {
             Some(thread) if thread.owner == *owner => Ok(Some(thread)),
@@ -139,7 +139,7 @@ impl Thread {
 
     /// The thread, which must be there.
     pub fn existing(&self, owner: &Owner) -> Result<ThreadMeta, ApiError> {
-        self.of(owner)?.ok_or_else(not_found)
+        self.owned_by(owner)?.ok_or_else(not_found)
     }
 
     /// The numbers of the thread's events.

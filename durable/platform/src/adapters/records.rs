@@ -80,7 +80,7 @@ pub struct Records<'t> {
 }
 
 impl<'t> Records<'t> {
-    pub fn of(thread: &'t Rc<Thread>) -> Self {
+    pub fn new(thread: &'t Rc<Thread>) -> Self {
         Records { thread, sent: None }
     }
 }

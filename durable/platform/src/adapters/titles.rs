@@ -103,7 +103,7 @@ pub struct WishedTitle<'t> {
 }
 
 impl<'t> WishedTitle<'t> {
-    pub fn of(thread: &'t Rc<Thread>) -> Self {
+    pub fn new(thread: &'t Rc<Thread>) -> Self {
         WishedTitle { thread, is_tried: false }
     }
 }

@@ -46,12 +46,12 @@ impl Thread {
         }
         let thread = self.as_ref();
         let fulfilled = match reason {
-            Reason::Outbox => driver::fulfil(thread, &mut Outbox::of(self), due).await,
-            Reason::Records => driver::fulfil(thread, &mut Records::of(self), due).await,
-            Reason::Notices => driver::fulfil(thread, &mut Notices::of(self), due).await,
-            Reason::Title => driver::fulfil(thread, &mut WishedTitle::of(self), due).await,
+            Reason::Outbox => driver::fulfil(thread, &mut Outbox::new(self), due).await,
+            Reason::Records => driver::fulfil(thread, &mut Records::new(self), due).await,
+            Reason::Notices => driver::fulfil(thread, &mut Notices::new(self), due).await,
+            Reason::Title => driver::fulfil(thread, &mut WishedTitle::new(self), due).await,
             Reason::Turn => {
-                let asked = driver::fulfil(thread, &mut Place::of(self), due).await;
+                let asked = driver::fulfil(thread, &mut Place::new(self), due).await;
                 asked.inspect_err(|_| self.lose_place())
             }
             // Nobody else is waiting for these.

@@ -28,7 +28,7 @@ pub struct Outbox<'t> {
 }
 
 impl<'t> Outbox<'t> {
-    pub fn of(thread: &'t Rc<Thread>) -> Self {
+    pub fn new(thread: &'t Rc<Thread>) -> Self {
         Outbox { thread, left: None }
     }
 }

@@ -43,7 +43,7 @@ impl Thread {
     ) -> Result<Response, ApiError> {
         let tokens = self.lasting_tokens()?;
         let _alone = self.admitting.lock().await;
-        if self.of(owner)?.is_some() {
+        if self.owned_by(owner)?.is_some() {
             return Err(internal(&"the thread of a new session is there already"));
         }
         let turn = TurnKey {
@@ -109,7 +109,7 @@ impl Thread {
         ended: ContinueSession,
     ) -> Result<Response, ApiError> {
         let tokens = self.lasting_tokens()?;
-        let thread = self.of(owner).ok().flatten().ok_or_else(no_session)?;
+        let thread = self.owned_by(owner).ok().flatten().ok_or_else(no_session)?;
         let is_it = |row: &SessionRow| {
             row.id == session_id && row.workflow_id == workflow_id && row.mode == SessionMode::External
         };

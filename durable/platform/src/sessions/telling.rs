@@ -21,7 +21,7 @@ pub struct Notices<'t> {
 }
 
 impl<'t> Notices<'t> {
-    pub fn of(thread: &'t Rc<Thread>) -> Self {
+    pub fn new(thread: &'t Rc<Thread>) -> Self {
         Notices { thread, id: 0 }
     }
 }

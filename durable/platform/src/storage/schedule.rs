@@ -70,7 +70,7 @@ pub struct Timers {
 }
 
 impl Timers {
-    fn of(&mut self, reason: Reason) -> &mut Option<u64> {
+    fn timer_mut(&mut self, reason: Reason) -> &mut Option<u64> {
         match reason {
             Reason::Turn => &mut self.turn,
             Reason::Parked => &mut self.parked,
@@ -129,7 +129,7 @@ impl Schedule {
                 ("timer", name) => {
                     // A timer of newer code waits for that code.
                     if let Some(reason) = name.and_then(Reason::named) {
-                        *schedule.timers.of(reason) = at;
+                        *schedule.timers.timer_mut(reason) = at;
                     }
                 }
                 ("record", _) => schedule.record = at,
