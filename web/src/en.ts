@@ -1,5 +1,5 @@
 // Every text of the core of the page, in English, a section for each part of the page. The words of an answer's calls stand
-// in `turn/en.ts`, those of the settings in `settings/en.ts`, those of the sign-in screen in `signIn/en.ts`. A feature has
+// in `turn/en.ts`, those of refusals in `errors/en.ts`, those of the settings in `settings/en.ts`, those of the sign-in screen in `signIn/en.ts`. A feature has
 // its own `en.ts`. A text with a value is a function of it. `words.test.ts` fails when a file of another name holds a text.
 
 import { count } from "./count";
@@ -58,45 +58,6 @@ const errors = {
   unreachable: "The service cannot be reached. Check your connection, then try again.",
   inPage: "Something went wrong. Reload the page, then try again.",
   status: (status: number) => `The service answered with error ${status}.`,
-  /** By the code of a refusal. Other refusals have words of their own, such as the reason why a request is invalid. */
-  codes: {
-    forbidden_origin: "This page may not use the service.",
-    insufficient_scope: "Your API key does not allow this.",
-    too_many_threads: "You have too many chats. Delete some first.",
-    not_waiting: "This decision is no longer needed.",
-    thread_not_found: "This chat no longer exists.",
-    message_not_found: "This message no longer exists.",
-    file_not_found: "This file no longer exists.",
-    memory_not_found: "This memory no longer exists.",
-    collection_not_found: "This collection no longer exists.",
-    document_not_found: "This document no longer exists.",
-    project_not_found: "This project no longer exists.",
-    workflow_not_found: "This workflow no longer exists.",
-    workflow_running: "Continue or end the workflow of this chat first.",
-    session_not_found: "This workflow has ended already.",
-    queue_full: "Ten messages wait already. Remove one first.",
-    message_begun: "This message has been sent already.",
-    queued_message_not_found: "This message is no longer in the queue.",
-    message_removed: "This message is no longer in the queue.",
-    too_many_versions: "This message has too many versions. Write a new one.",
-    too_many_pins: "20 chats are pinned already. Unpin one first.",
-    turn_in_progress: "Another answer is still in progress in this chat. Wait, or stop it.",
-    body_too_large: "This is too large to send.",
-    request_timeout: "Sending took too long. Try again.",
-    too_many_turns: "Too many answers are in progress. Try again in a moment.",
-    too_many_streams: "This chat is open in too many places.",
-    rate_limited: "Too many requests in a short time.",
-    quota_exceeded: "Your usage limit is reached.",
-    misconfigured: "The service is not set up correctly. Tell its operator.",
-    issuer_unavailable: "Your sign-in could not be checked. Try again in a moment.",
-    overloaded: "The service is busy. Try again in a moment.",
-    turn_on_hold: "This chat is paused. Try again in a moment.",
-    object_too_new: "The service is being updated. Try again in a moment.",
-    versions_differ: "The service is being updated. Try again in a moment.",
-    workspace_full: "This chat has too many files. Delete some.",
-    collections_full: "Your collections are full. Delete some documents.",
-    internal: "Something went wrong on the server. Try again in a moment.",
-  } as Readonly<Record<string, string>>,
 };
 
 const signIn = {
@@ -254,6 +215,8 @@ const status = {
   planWords: "A plan runs step by step.",
   waiting: "Waiting for you",
   waitingWords: "Paused until you answer.",
+  waitingForApp: "Waiting for an app",
+  waitingForAppWords: (tool: string) => `Paused until the app that runs ${tool} answers.`,
   thinking: "Thinking",
   thinkingWords: "The model is writing its next reply.",
   summarising: "Summarising",
@@ -271,6 +234,7 @@ const notice = {
   stopped: "Stopped.",
   stoppedText: "Finished work is kept.",
   superseded: "Replaced by a newer message.",
+  rounds: (calls: number) => (calls === 0 ? "Stopped at the limit of model calls." : `Stopped after ${count(calls, "model call")}.`),
   budgetUsed: "This answer reached a limit.",
   budget: (limit: string) => `This answer reached its limit of ${limit}.`,
   budgets: {

@@ -35,8 +35,7 @@ export function isAbort(error: unknown): boolean {
 }
 
 export function wordsFor(error: unknown): string {
-  if (error instanceof Refusal) return en.errors.codes[error.code] ?? error.message;
-  return error instanceof Unreachable ? error.message : en.errors.inPage;
+  return error instanceof Refusal || error instanceof Unreachable ? error.message : en.errors.inPage;
 }
 
 /** The renewal in progress. All requests share one session, so a second caller waits for the first renewal. */
@@ -171,8 +170,14 @@ async function refusalOf(response: Response): Promise<Refusal> {
   } catch {
     // The answer of a proxy may have another form.
   }
-  const detail = problem.detail ?? problem.title ?? en.errors.status(response.status);
+  const detail = (await wordsOf(problem.code)) ?? problem.detail ?? problem.title ?? en.errors.status(response.status);
   return new Refusal(response.status, problem.code ?? "unknown", detail, problem.field ?? null, retryAfterMs(response), problem.sign_in);
+}
+
+/** The page's words for a refusal; without them the service's own stand. */
+async function wordsOf(code: string | undefined): Promise<string | undefined> {
+  if (code === undefined) return undefined;
+  return import("../errors/en").then(({ codes }) => codes[code], () => undefined);
 }
 
 /** No quota lasts longer than its day. */

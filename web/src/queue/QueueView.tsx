@@ -5,6 +5,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import { COMPOSER_ID, focusComposer, focusNext, neighbour } from "../components/focus";
 import { PencilIcon, TrashIcon } from "../components/Icons";
 import { en } from "../en";
+import { codes } from "../errors/en";
 import { restoreDraft } from "../state/drafts";
 import { conversation, page } from "../state/page";
 import type { MessageQueue, QueuedMessage } from "../wire";
@@ -67,7 +68,7 @@ function Waiting({ message, focused, onEdit }: { message: QueuedMessage; focused
         {content.trim() !== "" && attachments.length > 0 && <p className="queue-note">{attachments.join(" ")}</p>}
         {failure && (
           <p className="queue-failure" role="alert">
-            {words.failed(en.errors.codes[failure.code] ?? failure.message)}
+            {words.failed(codes[failure.code] ?? failure.message)}
           </p>
         )}
       </div>

