@@ -20,7 +20,7 @@ export function TurnNotice({ notice, onRetry, onContinue }: Props) {
         <strong>{notice.title}</strong> <bdi>{notice.text}</bdi>
       </p>
       {onContinue && (
-        <button type="button" className="quiet-button" data-testid="continue" onClick={onContinue}>
+        <button type="button" className="primary-button small" data-testid="continue" onClick={onContinue}>
           {en.answer.goOn}
         </button>
       )}

@@ -23,6 +23,7 @@ import { problemOf, type Problem } from "./problem";
 import type { Listener } from "./listener";
 import { Meanwhile, type Outgoing } from "./meanwhile";
 import { EMPTY, type ConversationState } from "./onScreen";
+import { outcomes } from "./outcome";
 import { OneByOne } from "./oneByOne";
 import { readDetails, readExchanges } from "./reading";
 import { continuationOf, leaveOut, requestOf, sends } from "./request";
@@ -288,6 +289,7 @@ export class Conversation {
   ): Promise<void> {
     const { signal } = this.#visit;
     const drawn = drawing(this.store, turnId, signal);
+    const tell = outcomes((what) => this.listener.told(threadId, turnId, what));
     const ending = await followTurn({
       turnId,
       start,
@@ -304,14 +306,8 @@ export class Conversation {
         if (start && this.store.get().running?.begun === false) this.#begin(threadId);
         if (event.type === "tool_call_update" && event.status === "end") this.listener.called(threadId, event.name);
         if (event.type === "queue_update") void this.queue.read();
-        if (event.type === "agent_state") {
-          this.#setWaiting(event.state === "waiting_on_user");
-          if (event.state === "waiting_on_user") this.listener.told(threadId, turnId, "waits");
-        }
-        if (event.type === "done" && event.finish_reason !== "cancelled") {
-          const failed = event.finish_reason === "error" || event.finish_reason === "interrupted";
-          this.listener.told(threadId, turnId, failed ? "failed" : "ended");
-        }
+        if (event.type === "agent_state") this.#setWaiting(event.state === "waiting_on_user");
+        tell(event);
       },
       onOpen: () => this.#setRunning({ connection: "open" }, signal),
       onCut: () => this.#setRunning({ connection: "reconnecting" }, signal),

@@ -35,6 +35,17 @@ describe("the status chip", () => {
     expect(statusOf(view, "open", false).label).toBe(label);
   });
 
+  // Issue 53, fault 12
+  it("says that an app must answer where nobody is asked, and who it is", () => {
+    const entry: ToolEntry = {
+      kind: "tool", id: "c1", parentId: null, depth: 0, name: "ui_add_node", title: null, status: "running", args: null, result: null, isCut: false, startedMs: 0, durationMs: null, usage: null, sources: [], decision: null,
+    };
+    const waits = { ...agent("waiting_on_user"), entries: [entry] };
+    expect(statusOf(waits, "open", false)).toEqual({ key: "waiting", label: "Waiting for an app", words: "Paused until the app that runs ui_add_node answers." });
+    const asked = { id: "a", name: "ui_erase", args: {}, permissionClass: "editor_mutate", readOnly: false, byClient: true, form: null, expiresAt: 0, decision: null };
+    expect(statusOf({ ...waits, approvals: [asked] }, "open", false).label).toBe("Waiting for you");
+  });
+
   it("tells a lost connection first, then a stop", () => {
     expect(statusOf(agent("thinking"), "reconnecting", true).key).toBe("reconnecting");
     expect(statusOf(agent("thinking"), "open", true).key).toBe("stopping");
@@ -61,6 +72,15 @@ describe("the notice at the end", () => {
   it("says that a hook blocked the answer, and why", () => {
     const failure = { code: "blocked", message: "The hook guard blocked it: no.", retryable: false };
     expect(noticeOf(turn({ finishReason: "error", failure }))).toMatchObject({ tone: "warning", title: "A hook blocked the answer.", text: failure.message });
+  });
+
+  // Issue 53, fault 5
+  it("says that the limit of model calls stopped the answer, and not that it failed", () => {
+    const modelCall = { id: "m", parentId: null, model: "m1", startedMs: 0, firstByteMs: null, durationMs: 1, usage: null, costUsd: null, finishReason: "tool_calls" };
+    const failure = { code: "iteration_limit", message: "Continue the turn.", retryable: false };
+    const notice = (modelCalls: TurnView["modelCalls"]) => noticeOf(turn({ finishReason: "error", failure, modelCalls }));
+    expect(notice([modelCall, modelCall, { ...modelCall, parentId: "c" }])).toEqual({ code: "iteration_limit", tone: "warning", title: "Stopped after 2 model calls.", text: "Finished work is kept.", retryable: false });
+    expect(notice([])?.title).toBe("Stopped at the limit of model calls.");
   });
 
   it("names the limit that was reached", () => {

@@ -3,7 +3,7 @@
 import { en } from "../en";
 import { features } from "../feature";
 import type { CostSummary, ModelCost } from "../wire";
-import { callsIn, type TurnView } from "./view";
+import { callsIn, openApprovals, openLimit, type ToolEntry, type TurnView } from "./view";
 
 export interface Status {
   key: "idle" | "offline" | "thinking" | "tool" | "plan" | "waiting" | "reconnecting" | "stopping";
@@ -56,11 +56,20 @@ export function statusOf(view: TurnView, connection: Connection, stopping: boole
   switch (view.agent?.state) {
     case "executing_plan":
       return planStatus(view) ?? { key: "plan", label: en.status.plan, words: en.status.planWords };
-    case "waiting_on_user":
+    case "waiting_on_user": {
+      const call = callOfClient(view);
+      if (call) return { key: "waiting", label: en.status.waitingForApp, words: en.status.waitingForAppWords(call.name) };
       return { key: "waiting", label: en.status.waiting, words: en.status.waitingWords };
+    }
     default:
       return { key: "thinking", label: en.status.thinking, words: en.status.thinkingWords };
   }
+}
+
+/** The call that the turn waits for where nobody is asked: an app carries it out. */
+function callOfClient(view: TurnView): ToolEntry | undefined {
+  if (openApprovals(view).length > 0 || openLimit(view)) return undefined;
+  return callsIn(view).findLast(({ status, id }) => status === "running" && !callsIn(view).some(({ parentId }) => parentId === id));
 }
 
 /** A hook judges the answer before the reader gets it. */
@@ -103,6 +112,7 @@ export function noticeOf(view: TurnView): Notice | null {
   if (finishReason === "cancelled" || code === "cancelled") {
     return { code, tone: "quiet", title: en.notice.stopped, text: en.notice.stoppedText, retryable };
   }
+  if (code === "iteration_limit") return warning(en.notice.rounds(rootCalls(view)), en.notice.stoppedText);
   if (finishReason === "budget" || code === "budget_exceeded") return warning(budgetTitle(view), leftText(view));
   if (finishReason === "length") return warning(en.notice.length, text || en.notice.lengthText);
   if (finishReason === "content_filter") return warning(en.notice.filter, text || en.notice.filterText);
@@ -117,6 +127,11 @@ export function noticeOf(view: TurnView): Notice | null {
     text: text || (budget ? en.notice.narrower : en.notice.failedText),
     retryable,
   };
+}
+
+/** The model calls of the answer itself, without those of its subtasks. A stored turn of an earlier version has none. */
+function rootCalls({ modelCalls }: TurnView): number {
+  return modelCalls.filter(({ parentId }) => parentId === null).length;
 }
 
 function budgetTitle({ budget }: TurnView): string {

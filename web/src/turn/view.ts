@@ -222,7 +222,11 @@ const LIMITS: ReadonlySet<string> = new Set(["budget_exceeded", "iteration_limit
 
 /** Whether a limit ended the turn, so that another one can continue it. */
 export function canContinue({ failure, finishReason }: TurnView): boolean {
-  return finishReason !== null && LIMITS.has(failure?.code ?? "");
+  return finishReason !== null && failure !== null && isLimit(failure.code);
+}
+
+export function isLimit(code: string): boolean {
+  return LIMITS.has(code);
 }
 
 /** The calls that wait for a person's decision. */
