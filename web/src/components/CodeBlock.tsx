@@ -1,6 +1,6 @@
 // A block of code with its language and a copy button. Its colours come with their chunk.
 
-import { memo } from "react";
+import { createContext, memo, use, useMemo } from "react";
 import type { ExtraProps } from "react-markdown";
 import { en } from "../en";
 import { colours } from "../state/parts";
@@ -9,6 +9,17 @@ import { CopyButton } from "./CopyButton";
 /** Longer blocks stay plain: their colours would take too long. */
 const COLOURED_CHARS = 50_000;
 
+/** More of the block may come. */
+export const Growing = createContext(false);
+
+/** While a long block grows, its colours follow in steps of so many characters: each step paints all of it. */
+const STEP_CHARS = 2_000;
+
+function colouredChars(code: string): number {
+  const step = Math.floor(code.length / STEP_CHARS) * STEP_CHARS;
+  return step === 0 ? code.length : code.lastIndexOf("\n", step) + 1;
+}
+
 type Element = NonNullable<ExtraProps["node"]>;
 
 export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | undefined }) {
@@ -16,6 +27,8 @@ export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | und
   const language = languageOf(node);
   const wanted = language !== null && code.length <= COLOURED_CHARS;
   const paint = colours.use(wanted);
+  const coloured = use(Growing) ? colouredChars(code) : code.length;
+  const painted = useMemo(() => (wanted && paint ? paint(code.slice(0, coloured), language) : null), [paint, wanted, language, coloured, code.slice(0, coloured)]);
   return (
     <div className="code-block">
       <div className="code-head">
@@ -23,7 +36,14 @@ export const CodeBlock = memo(function CodeBlock({ node }: { node: Element | und
         <CopyButton text={code} what={en.common.copyCode} />
       </div>
       <pre tabIndex={0}>
-        <code>{wanted && paint ? paint(code, language) : code}</code>
+        <code>
+          {painted === null ? code : (
+            <>
+              {painted}
+              {code.slice(coloured)}
+            </>
+          )}
+        </code>
       </pre>
     </div>
   );

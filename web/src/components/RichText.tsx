@@ -1,6 +1,7 @@
 // A model's text as markdown with formulas, in a chunk of its own (Markdown.tsx). Raw HTML stays text. An image becomes a
 // link, so that a model, or a page that it read, cannot make the reader's browser send a request.
 
+import { createContext, memo, use } from "react";
 import ReactMarkdown, { type Components, type ExtraProps } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import remend from "remend";
@@ -8,7 +9,9 @@ import { en } from "../en";
 import { FORMULA_LANGUAGE, withFormulaBlocks, withoutOpenFormula } from "../math/blocks";
 import { Formula } from "../math/Formula";
 import { FORMULA_ELEMENT, remarkFormulas, texOf } from "../math/inline";
-import { CodeBlock, languageOf, textOf } from "./CodeBlock";
+import { CodeBlock, Growing, languageOf, textOf } from "./CodeBlock";
+import { CheckIcon } from "./Icons";
+import { partsOf } from "./markdownParts";
 
 const PLUGINS = [remarkGfm, remarkFormulas];
 const REHYPE = [withDirections];
@@ -23,22 +26,28 @@ function withDirections() {
   };
 }
 
-/** An answer stands below a heading of the page. The model's headings are two levels deeper, and look like their own level. */
-const heading = (level: 1 | 2 | 3): NonNullable<Components["h1"]> => {
-  const Deeper = `h${level + 2}` as "h3" | "h4" | "h5";
-  return ({ children }) => (
-    <Deeper data-level={level} dir="auto">
+/** An answer stands below a heading of the page: the model's largest headings are of the third level, and each looks like its own. */
+const Largest = createContext(1);
+
+const heading = (level: number): NonNullable<Components["h1"]> => ({ children }) => {
+  const Shifted = `h${Math.min(6, 3 + Math.max(0, level - use(Largest)))}` as "h3";
+  return (
+    <Shifted data-level={level} dir="auto">
       {children}
-    </Deeper>
+    </Shifted>
   );
 };
+
+/** Longer cells have words to read rather than a figure or a name. */
+const SHORT_CELL = 20;
 
 const COMPONENTS: Components = {
   h1: heading(1),
   h2: heading(2),
   h3: heading(3),
-  h4: ({ children }) => <h6 dir="auto">{children}</h6>,
-  h5: ({ children }) => <h6 dir="auto">{children}</h6>,
+  h4: heading(4),
+  h5: heading(5),
+  h6: heading(6),
   a: ({ href, children }) => (
     <a href={href} target="_blank" rel="noopener noreferrer nofollow">
       {children}
@@ -63,8 +72,14 @@ const COMPONENTS: Components = {
       <table dir="auto">{children}</table>
     </div>
   ),
+  // In a narrow window a column of words stays wide enough to read, and the table scrolls.
+  td: ({ node, ...cell }) => <td {...cell} data-words={textOf(node).length > SHORT_CELL} />,
   // A task list of GFM shows its state. The reader cannot change it.
-  input: ({ checked }) => <span className="task-box" data-checked={checked === true} aria-label={checked ? en.answer.taskDone : en.answer.taskOpen} role="img" />,
+  input: ({ checked }) => (
+    <span className="task-box" data-checked={checked === true} aria-label={checked ? en.answer.taskDone : en.answer.taskOpen} role="img">
+      {checked && <CheckIcon />}
+    </span>
+  ),
 };
 
 /** An element that HTML does not have (math/inline.ts). */
@@ -80,9 +95,23 @@ const HEALING = { linkMode: "text-only", katex: false, singleTilde: false, compa
 
 export function RichText({ text, growing }: { text: string; growing: boolean }) {
   const whole = withFormulaBlocks(text, growing);
+  // While a text grows, only its last part is read and drawn again: typing never waits for a long answer.
+  const { parts, largest } = partsOf(whole);
   return (
-    <ReactMarkdown remarkPlugins={PLUGINS} rehypePlugins={REHYPE} components={ALL}>
-      {growing ? remend(withoutOpenFormula(whole), HEALING) : whole}
-    </ReactMarkdown>
+    <Largest value={largest}>
+      {parts.map((part, index) => (
+        <Part key={index} text={part} growing={growing && index === parts.length - 1} />
+      ))}
+    </Largest>
   );
 }
+
+const Part = memo(function Part({ text, growing }: { text: string; growing: boolean }) {
+  return (
+    <Growing value={growing}>
+      <ReactMarkdown remarkPlugins={PLUGINS} rehypePlugins={REHYPE} components={ALL}>
+        {growing ? remend(withoutOpenFormula(text), HEALING) : text}
+      </ReactMarkdown>
+    </Growing>
+  );
+});
