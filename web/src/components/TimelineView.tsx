@@ -21,7 +21,7 @@ interface Props {
   cost: CostSummary | null;
 }
 
-/** Also in work.css. A finger needs more room. */
+/** Also in work.css. A finger needs more room, and in a narrow window the figures have a line of their own. */
 const LANE_PX = 26;
 const TOUCH_LANE_PX = 44;
 /** The number of lanes drawn beyond each edge. */
@@ -36,7 +36,7 @@ export function TimelineView({ id, timeline: { lanes, span }, turnId, calls, cos
     count: lanes.length,
     getScrollElement: () => scroller.current,
     getItemKey: (index) => lanes[index]?.call.id ?? index,
-    estimateSize: () => (window.matchMedia("(pointer: coarse)").matches ? TOUCH_LANE_PX : LANE_PX),
+    estimateSize: () => (window.matchMedia("(pointer: coarse), (max-width: 34rem)").matches ? TOUCH_LANE_PX : LANE_PX),
     overscan: OVERSCAN,
   });
   const show = (call: ToolEntry) => {
