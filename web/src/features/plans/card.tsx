@@ -12,6 +12,10 @@ import { checklistOf, ended, planCalls, plansOf } from "./plan";
 
 export const planBody = part(() => import("./PlanBody").then((module) => module.PlanBody));
 
+/** The call by which the service chooses models and the amount of work. */
+export const ROUTE = "route_request";
+export const routeCard = part(() => import("./route/card").then((module) => module.routeCard));
+
 /** The plans of a turn by the calls that show them. */
 const Plans = createContext<ReadonlyMap<string, Plan>>(new Map());
 
@@ -25,6 +29,8 @@ export function usePlanCard(call: ToolEntry, outline: Outline): Card | null {
   const plan = useContext(Plans).get(call.id) ?? null;
   const PlanBody = planBody.use(plan !== null);
   const { waits } = useTurnFrame();
+  const route = routeCard.use(call.name === ROUTE);
+  if (call.name === ROUTE) return route && route(call);
   if (!plan) return null;
   return {
     title: words.title,

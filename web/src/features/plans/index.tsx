@@ -2,7 +2,8 @@
 // page the card of a plan, the plans in the knowledge of a turn, and the words of the status chip while a plan runs.
 
 import type { Feature } from "../../feature";
-import { planBody, PlansProvider, usePlanCard } from "./card";
+import { callsIn } from "../../turn/view";
+import { planBody, PlansProvider, ROUTE, routeCard, usePlanCard } from "./card";
 import { words } from "./en";
 import { draftFor, MAKES_PLANS, plansAfter, plansOf, plansStored, STEP_TOOL, waitingPlan } from "./plan";
 import { DRAFT_WAITS, planStatus } from "./status";
@@ -15,7 +16,14 @@ export const plans: Feature = {
     const turnId = waitingPlan(turns)?.turnId;
     return turnId === undefined ? null : { turnId, status: DRAFT_WAITS, announcement: words.waits };
   },
-  prepare: (turns) => (turns.some(({ answer }) => answer && plansOf(answer).plans.length > 0) ? planBody.load() : null),
+  prepare: (turns) => {
+    const answers = turns.flatMap(({ answer }) => answer ?? []);
+    const parts = [
+      answers.some((view) => plansOf(view).plans.length > 0) && planBody.load(),
+      answers.some((view) => callsIn(view).some(({ name }) => name === ROUTE)) && routeCard.load(),
+    ];
+    return parts.some(Boolean) ? Promise.all(parts) : null;
+  },
   planStatus,
   Around: PlansProvider,
   useCard: usePlanCard,

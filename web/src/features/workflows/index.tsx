@@ -60,7 +60,8 @@ export const workflows: Feature = {
   useCard: (call, outline) => {
     const isOurs = CALLS.has(call.name);
     const drawn = view.use(isOurs);
-    return isOurs && drawn ? drawn.cardOf(call, outline) : null;
+    const { session } = useStore(kept);
+    return isOurs && drawn ? drawn.cardOf(call, outline, (step) => session?.steps[step - 1]?.title ?? null) : null;
   },
   useQuestion: (approval) => {
     const isOurs = approval?.name === REVIEW;

@@ -29,6 +29,6 @@ it("finds texts and lists only where they are", () => {
   expect([objectIn("[1]"), objectIn("no"), objectIn(null), objectIn('{"a":1}')]).toEqual([null, null, null, { a: 1 }]);
 });
 
-it("shows the first line that has words", () => {
-  expect(["# Title\n\ntext", "\n---\n- **two** things", "", "x".repeat(300)].map((text) => firstLine(text))).toEqual(["Title", "two** things", "", "x".repeat(120)]);
+it("shows the first line that has words and is no heading", () => {
+  expect(["# Title\n\ntext", "\n---\n- **two** things", "", "x".repeat(300)].map((text) => firstLine(text))).toEqual(["text", "two things", "", "x".repeat(120)]);
 });

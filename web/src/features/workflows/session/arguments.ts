@@ -47,8 +47,15 @@ export function listOf(members: Members, name: string): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The first line that has words, without the marks of Markdown at its beginning. */
+/** The first line that has words and is no heading, without the marks of Markdown at its beginning. Where all are headings, the
+    last one. */
 export function firstLine(text: string): string {
-  const line = text.split("\n").find((line) => /[\p{L}\p{N}]/u.test(line)) ?? "";
-  return line.replace(/^[\s#>*-]+/, "").slice(0, 120);
+  const lines = text.split("\n").filter((line) => /[\p{L}\p{N}]/u.test(line));
+  const line = lines.find((each) => !isHeading(each)) ?? lines.at(-1) ?? "";
+  return line.replace(/^[\s#>*-]+/, "").replaceAll("**", "").slice(0, 120);
+}
+
+/** A heading of Markdown, or a line in bold that stands for one. */
+function isHeading(line: string): boolean {
+  return /^\s*(#{1,6}\s|\*\*[^*]+\*\*:?\s*$)/.test(line);
 }

@@ -20,10 +20,18 @@ function card(node: Partial<TreeNode> & { name: string }, ...inside: Partial<Tre
 
 const json = (value: unknown) => JSON.stringify(value);
 
+// Issue 53, fault 15
+it("the card of complete_step names the step, and begins its notes behind their heading", () => {
+  const notes = json({ notesMarkdown: `# Notes\n\n**Result:**\n\n${NOTES}` });
+  const calls = callsOf({ version: 1, nodes: [{ id: "c", parent_id: null, duration_ms: 1, name: "complete_step", args_preview: notes, result_preview: "Step 2 of 5 is done. Step 3 follows." }] });
+  const drawn = cardOf(calls[0]!, outlineOf(calls), (step) => ["Ask", "Pin the question down"][step - 1] ?? null)!;
+  expect(`${drawn.title} | ${drawn.gist(false)}`).toBe(`2. Pin the question down | ${NOTES}`);
+});
+
 describe("the card of", () => {
   it("complete_step shows the notes, the artifacts and the values", () => {
     const { head, body, folded } = card({ name: "complete_step", args_preview: json({ notesMarkdown: `# ${NOTES}`, artifacts: ["a.md"], contextUpdates: { buyer: "Ann" } }), result_preview: "Step 1 of 2 is done." });
-    expect([head, folded]).toEqual([`Step finished | ${NOTES}`, true]);
+    expect([head, folded]).toEqual([`Step 1 finished | ${NOTES}`, true]);
     for (const words of [NOTES, "a.md", "buyer", "Ann"]) expect(body).toContain(words);
     // That sentence is for the model.
     expect(body).not.toContain("Step 1 of 2 is done.");

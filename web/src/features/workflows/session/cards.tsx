@@ -16,11 +16,12 @@ import { Plan } from "./question";
 
 const { cards } = words;
 
-export function cardOf(call: ToolEntry, outline: Outline): Card | null {
+/** `stepTitle`: the title of a step of the chat's session, from 1 on; null where the page does not know it. */
+export function cardOf(call: ToolEntry, outline: Outline, stepTitle: (step: number) => string | null = () => null): Card | null {
   const inside = childrenOf(outline, call.id);
   switch (call.name) {
     case COMPLETE:
-      return completeCard(call);
+      return completeCard(call, stepTitle);
     case VERIFY:
       return verifyCard(call, inside, outline);
     case REVIEW:
@@ -34,10 +35,10 @@ export function cardOf(call: ToolEntry, outline: Outline): Card | null {
   }
 }
 
-function completeCard(call: ToolEntry): Card {
+function completeCard(call: ToolEntry, stepTitle: (step: number) => string | null): Card {
   const written = membersOf(call);
   const notes = notesIn(written);
-  const title = call.status === "running" ? cards.completing : call.status === "error" ? cards.refused : cards.complete;
+  const title = call.status === "running" ? cards.completing : call.status === "error" ? cards.refused : doneTitle(call, stepTitle);
   return {
     title,
     gist: (open) => (open ? "" : firstLine(notes)),
@@ -50,6 +51,12 @@ function completeCard(call: ToolEntry): Card {
       </>
     ),
   };
+}
+
+/** The step that a call ended, by the sentence that the service answers. */
+function doneTitle({ result }: ToolEntry, stepTitle: (step: number) => string | null): string {
+  const step = Number(/^Step (\d+) of \d+ is done/.exec(result ?? "")?.[1] ?? 0);
+  return step === 0 ? cards.complete : cards.completed(step, stepTitle(step));
 }
 
 function verifyCard(call: ToolEntry, inside: readonly TurnEntry[], outline: Outline): Card {

@@ -74,6 +74,7 @@ export const words = {
   drop: "Do not start it",
   cards: {
     complete: "Step finished",
+    completed: (step: number, title: string | null) => (title === null ? `Step ${step} finished` : `${step}. ${title}`),
     completing: "Finishing the step",
     refused: "Step not finished",
     artifacts: "Files and addresses",
