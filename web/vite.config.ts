@@ -1,3 +1,4 @@
+/// <reference types="vitest/config" />
 import react from "@vitejs/plugin-react";
 import { createServer, defineConfig, type Plugin } from "vite";
 
@@ -47,6 +48,8 @@ export const common = {
 
 export default defineConfig({
   plugins: [react(), firstScreen()],
+  // The tests read the styles as well.
+  test: { css: true },
   resolve: common.resolve,
   build: {
     ...common.build,

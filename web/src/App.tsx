@@ -135,7 +135,7 @@ function useEditing() {
     setEditing(turnId);
     if (turnId !== null) return setTyping(false);
     if (typing) focusNext(() => document.getElementById(COMPOSER_ID));
-    else focusNext(() => document.querySelector<HTMLElement>(`[data-turn-id="${editing}"] .question-edit`));
+    else focusNext(() => document.querySelector<HTMLElement>(`[data-turn-id="${editing}"] [data-testid=edit]`));
   };
   const editFromComposer = (turnId: string) => {
     setEditing(turnId);

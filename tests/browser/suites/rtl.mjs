@@ -31,7 +31,7 @@ export async function rtl(browser) {
     assertEqual(await first.locator("> :not(.code-block)").evaluateAll((all) => all.map((each) => `${each.localName} ${getComputedStyle(each).direction}`)),
       ["h3 rtl", "p rtl", "ul rtl", "p ltr", "blockquote rtl"], "the blocks");
     assertEqual(await first.locator(".code-block pre").evaluate(direction), "ltr", "code");
-    assertEqual(await of(".question-text"), ["rtl"], "the question");
+    assertEqual(await of('[data-testid="question-text"]'), ["rtl"], "the question");
     assertEqual(await of('[data-testid="tool-card"] .tool-name'), ["rtl"], "the card");
     assertEqual(await of(".top-title"), ["rtl"], "the title");
     assertEqual((await of(".thread-title"))[0], "rtl", "the title in the list");

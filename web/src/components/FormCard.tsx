@@ -40,7 +40,7 @@ export function FormCard({ id, form, expiresAt }: { id: string; form: Form; expi
         }}
       >
         {questions?.map(({ id, message, fields }) => (
-          <fieldset key={id} className="form-question">
+          <fieldset key={id}>
             <legend dir="auto">{message}</legend>
             {fields.map((field) => (
               <Input

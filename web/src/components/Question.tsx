@@ -46,7 +46,7 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
         <h2 className="visually-hidden">{en.answer.you}</h2>
         {media.length > 0 && <Media media={media} />}
         {text !== "" && (
-          <div className="question-text" dir="auto">
+          <div data-testid="question-text" dir="auto">
             {text}
           </div>
         )}
@@ -66,7 +66,7 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
         {onEdit && (
           <button
             type="button"
-            className="icon-button small question-edit"
+            className="icon-button small"
             data-testid="edit"
             title={en.answer.edit}
             onClick={() => setEditing(true)}

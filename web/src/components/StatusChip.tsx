@@ -69,10 +69,10 @@ function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]>
 
 function Details({ status, turn }: Props) {
   const runningMs = useRunningMs(turn?.clock ?? null);
-  if (!turn) return <p className="status-words">{status.words ?? en.status.noTurn}</p>;
+  if (!turn) return <p>{status.words ?? en.status.noTurn}</p>;
   return (
     <>
-      <p className="status-words">{status.words ?? status.label}</p>
+      <p>{status.words ?? status.label}</p>
       <dl className="budget-lines">
         {budgetLines(turn.view, runningMs).map((line) => (
           <div key={line.label}>

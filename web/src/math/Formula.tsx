@@ -18,7 +18,7 @@ export const Formula = memo(function Formula({ tex, source, display }: Props) {
   const drawn = useMemo(() => (draw && tex.length <= MAX_FORMULA_CHARS ? draw(tex, display) : null), [draw, tex, display]);
   if (drawn === null) {
     return (
-      <code className="formula-source" data-testid="formula-source" dir="ltr">
+      <code data-testid="formula-source" dir="ltr">
         {source}
       </code>
     );

@@ -28,7 +28,7 @@ export function FilePreview({ opened }: { opened: Opened }) {
         </button>
       </div>
       {version && (
-        <p className="side-note version-note" data-testid="version-note">
+        <p className="side-note" data-testid="version-note">
           {words.atVersion(agoText(version.replaced_at, Date.now()))}{" "}
           {present && (
             <button type="button" className="link-button" data-testid="version-present" onClick={() => void workspace.open(present)}>

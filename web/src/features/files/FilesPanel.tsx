@@ -50,7 +50,7 @@ function List({ threadId }: { threadId: string | null }) {
             )}
           </DropZone>
           <Problem words={problem} onRetry={() => void workspace.load()} />
-          <ul className="file-list" aria-label={names.title} aria-busy={phase === "loading"}>
+          <ul aria-label={names.title} aria-busy={phase === "loading"}>
             {files.map((file) => (
               <FileRow key={file.path} file={file} />
             ))}

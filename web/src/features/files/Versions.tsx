@@ -50,7 +50,7 @@ export function Deleted({ files }: { files: readonly FileEntry[] }) {
 
 function Rows({ versions, named = false }: { versions: readonly FileVersion[]; named?: boolean }) {
   return (
-    <ul className="file-list" aria-label={named ? words.deleted : words.earlier}>
+    <ul aria-label={named ? words.deleted : words.earlier}>
       {versions.map((version) => (
         <Row key={`${version.path}:${version.id}`} version={version} named={named} />
       ))}
