@@ -10,6 +10,8 @@ const CALCULATE: &str = "calculate";
 const CURRENT_TIME: &str = "current_time";
 const MEMORY_LIST: &str = "memory_list";
 const MEMORY_WRITE: &str = "memory_write";
+const RECALL: &str = "recall";
+const REMEMBER: &str = "remember";
 const RUN_SUBTASK: &str = "run_subtask";
 
 /// The pace of counting: slow enough to press stop.
@@ -168,14 +170,18 @@ fn single_calls(scene: &Scene<'_>) -> Vec<Call> {
     if reading::asks_the_time(question) {
         calls.push(call(CURRENT_TIME, json!({})));
     }
-    if let Some(note) = reading::to_remember(question) {
+    let note = reading::to_remember(question);
+    // A memory of the person lasts; that of the turn ends with it.
+    if let Some(note) = note.as_ref().filter(|_| scene.offers(REMEMBER)) {
+        calls.push(call(REMEMBER, json!({"content": note})));
+    } else if let Some(note) = note {
         let words: Vec<&str> = note.split_whitespace().take(4).collect();
         calls.push(call(
             MEMORY_WRITE,
             json!({"key": format!("note/{}", slug(&words.join(" "))), "value": note}),
         ));
     } else if reading::asks_for_the_memory(question) {
-        calls.push(call(MEMORY_LIST, json!({})));
+        calls.push(call(if scene.offers(RECALL) { RECALL } else { MEMORY_LIST }, json!({})));
     }
     calls.retain(|call| scene.offers(call.tool));
     calls
@@ -195,6 +201,11 @@ fn sentence(outcome: &Outcome<'_>) -> String {
             quote(&outcome.argument("value")),
             outcome.argument("key")
         ),
+        REMEMBER => format!(
+            "I remember \"{}\" from now on. Your memories stand in the settings.",
+            quote(&outcome.argument("content"))
+        ),
+        RECALL => format!("I remember: {content}."),
         MEMORY_LIST => format!("In the memory of this turn: {content}."),
         tool => format!("{tool} says: {content}."),
     }

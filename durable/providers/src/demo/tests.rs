@@ -149,6 +149,24 @@ fn the_memory_is_written_and_listed() {
     assert!(text("Do you remember me?", &ALL).contains("demo model"));
 }
 
+// Issue 53, fault 18
+#[test]
+fn a_memory_lasts_where_the_person_has_memories() {
+    let tools = [&ALL[..], &["recall", "remember"]].concat();
+    let plays = |question| {
+        let mut play = Play::ask(question, &tools);
+        let reply = play.reply();
+        let calls: Vec<_> =
+            reply.tool_calls.iter().map(|call| format!("{} {}", call.name, call.arguments)).collect();
+        play.answer(&reply, |_| Ok("tea is green".to_owned()));
+        (calls, play.reply().text)
+    };
+    let (calls, ending) = plays("Remember that tea is green");
+    assert_eq!(calls, [r#"remember {"content":"tea is green"}"#]);
+    assert_eq!(ending, "I remember \"tea is green\" from now on. Your memories stand in the settings.");
+    assert_eq!(plays("What is in your memory?").0, ["recall {}"]);
+}
+
 #[test]
 fn topics_of_a_research() {
     let table: [(&str, &[&str]); 12] = [
