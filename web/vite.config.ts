@@ -48,8 +48,8 @@ export const common = {
 
 export default defineConfig({
   plugins: [react(), firstScreen()],
-  // The tests read the styles as well.
-  test: { css: true },
+  // The tests read the styles as well. The words of refusals are there at once: a chunk comes from the disk, at any time.
+  test: { css: true, setupFiles: ["src/errors/en.ts"] },
   resolve: common.resolve,
   build: {
     ...common.build,
