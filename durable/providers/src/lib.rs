@@ -38,6 +38,7 @@ pub mod demo;
 pub mod failure;
 pub mod gemini;
 mod json;
+pub mod media;
 mod members;
 mod normalise;
 pub mod openai;

@@ -1,8 +1,9 @@
 //! The types that all crates share: the wire types of clients, messages without a provider, ids, server-sent events,
-//! HTTP as a port, signed tokens, redaction, the pace of long work. This crate knows neither turns nor providers nor the platform.
+//! HTTP as a port, media, signed tokens, redaction, the pace of long work. This crate knows neither turns nor providers nor the platform.
 
 pub mod http;
 pub mod json;
+pub mod media;
 pub mod model;
 pub mod pace;
 pub mod protocol;
