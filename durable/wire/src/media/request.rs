@@ -27,9 +27,15 @@ pub const MAX_VIDEO_SECONDS: u32 = 15;
 pub const MAX_SOURCES: usize = 16;
 /// The most bytes of one source. An isolate has 128 MB for all that it does
 /// (<https://developers.cloudflare.com/workers/platform/limits/>), and it holds a source twice: as it is, and in the body.
-pub const MAX_SOURCE_BYTES: usize = 16 << 20;
+pub const MAX_SOURCE_BYTES: usize = 8 << 20;
 /// The most bytes of all sources of a request, for the same reason.
-pub const MAX_SOURCES_BYTES: usize = 20 << 20;
+pub const MAX_SOURCES_BYTES: usize = 12 << 20;
+/// The most bytes of a picture that is made: as PNG, one of 3840 × 2160 pixels takes up to 24 MB when it is noise.
+pub const MAX_IMAGE_BYTES: usize = 24 << 20;
+/// The most bytes of a sound that is made: eight minutes of 24 000 samples a second, as WAV.
+pub const MAX_AUDIO_BYTES: usize = 24 << 20;
+/// The most bytes of a video that is made: 15 seconds of 25 megabits.
+pub const MAX_VIDEO_BYTES: usize = 48 << 20;
 
 /// The speeds of speech (OpenAI's, as [`MAX_SPOKEN_CHARS`]).
 const SPEEDS: RangeInclusive<f64> = 0.25..=4.0;
@@ -90,6 +96,15 @@ impl MediaMode {
     /// Whether a provider makes it in a job, which is asked about until it has ended.
     pub const fn is_job(self) -> bool {
         matches!(self, MediaMode::Video | MediaMode::ImageToVideo)
+    }
+
+    /// The most bytes of a file that is made.
+    pub const fn most_bytes(self) -> usize {
+        match self {
+            MediaMode::Image | MediaMode::ImageEdit => MAX_IMAGE_BYTES,
+            MediaMode::Audio | MediaMode::Transcription => MAX_AUDIO_BYTES,
+            MediaMode::Video | MediaMode::ImageToVideo => MAX_VIDEO_BYTES,
+        }
     }
 
     /// The members of a request that mean something in this mode, beside model, prompt and sources.
@@ -156,6 +171,11 @@ impl Format {
             Format::Flac => "flac",
             Format::Aac => "aac",
         }
+    }
+
+    /// Whether the bytes of a file say that it has this format, so that an asset can be made of it.
+    pub const fn is_known_by_bytes(self) -> bool {
+        !matches!(self, Format::Pcm | Format::Aac)
     }
 
     pub const fn is_picture(self) -> bool {
