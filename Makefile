@@ -258,7 +258,7 @@ coverage: $(RUST) ## how much of the engine's code its native tests run, by file
 # ones in fuzz/artifacts.
 FUZZ_TURNS   ?= 1000000
 FUZZ_SECONDS ?= 180
-FUZZ_TARGETS := sse deltas chat_request output_schema page address
+FUZZ_TARGETS := sse deltas chat_request output_schema page address media
 
 .PHONY: fuzz
 fuzz: $(RUST) ## FUZZ_TURNS random turns, and random bytes for each parser (FUZZ_SECONDS each)

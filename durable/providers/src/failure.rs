@@ -143,6 +143,21 @@ impl Complaint {
             || self.message.contains("credit balance is too low")
     }
 
+    /// Whether the provider refuses the request for its rules about contents.
+    pub fn is_about_content(&self) -> bool {
+        // OpenAI, Azure, and what gateways make of them; Workers AI sends text alone.
+        const WORDS: [&str; 6] = [
+            "moderation_blocked",
+            "content_policy_violation",
+            "content_filter",
+            "contentfilter",
+            "prohibited_content",
+            "unsafe_generation",
+        ];
+        const PHRASES: [&str; 3] = ["safety system", "content policy", "nsfw content"];
+        self.says(&WORDS) || PHRASES.iter().any(|phrase| self.message.contains(phrase))
+    }
+
     fn says(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.words.contains(word))
     }

@@ -45,11 +45,7 @@ impl Gemini {
     /// `base_url` means the same as in the official clients: the part before the version. A version at its end
     /// (`/v1beta`) counts instead of ours.
     pub fn new(base_url: &str, key: Option<Secret>) -> Self {
-        let path = base_url.split('?').next().unwrap_or_default().trim_end_matches('/');
-        let last = path.rsplit('/').next().unwrap_or_default().as_bytes();
-        let has_version = matches!(last, [b'v', digit, ..] if digit.is_ascii_digit());
-        let base_url = if has_version { base_url.to_owned() } else { address(base_url, VERSION) };
-        Gemini { base_url, key }
+        Gemini { base_url: versioned(base_url), key }
     }
 
     /// The address of a model's stream. A name with a slash is a path of its own, such as `tunedModels/mine`.
@@ -62,8 +58,16 @@ impl Gemini {
     }
 }
 
+/// A base URL with its version, or with ours.
+pub(super) fn versioned(base_url: &str) -> String {
+    let path = base_url.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or_default().as_bytes();
+    let has_version = matches!(last, [b'v', digit, ..] if digit.is_ascii_digit());
+    if has_version { base_url.to_owned() } else { address(base_url, VERSION) }
+}
+
 /// A name as a part of a path: percent-encoded, its slashes excepted.
-fn encoded(name: &str) -> String {
+pub(super) fn encoded(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     name.bytes().fold(String::new(), |path, byte| match is_plain(byte) {
         true => path + &char::from(byte).to_string(),

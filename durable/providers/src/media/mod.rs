@@ -5,8 +5,27 @@
 //! come one after the other. A codec refuses a member that its provider cannot take, by its name, before anything is
 //! sent. It discards the text of errors, as the codecs of texts do.
 
+mod answer;
+mod base64;
+mod files;
+mod gemini;
+mod json;
+mod multipart;
+mod openai;
+mod workers_ai;
+
+#[cfg(test)]
+mod tests;
+
+pub use answer::FileAnswer;
+pub use gemini::GeminiMedia;
+pub use openai::OpenAiMedia;
+pub use workers_ai::WorkersAiMedia;
+
+use crate::failure::{Complaint, error_in_answer};
 use wire::http::HttpRequest;
 use wire::media::{JobState, MediaEvent, MediaFailure, MediaMode, MediaRequest};
+use wire::model::{ModelError, ModelErrorKind};
 
 /// The codec of a provider's API for media.
 pub trait MediaCodec {
@@ -43,10 +62,58 @@ pub trait MediaDecoder {
 }
 
 /// The failure of a mode that a provider does not have.
-fn no_mode(mode: MediaMode, provider: &str) -> MediaFailure {
-    MediaFailure::member("mode", format!("{provider} does not have the mode {}.", mode.as_str()))
+fn no_mode(mode: MediaMode, who: &str) -> MediaFailure {
+    MediaFailure::member("mode", format!("{who} does not have the mode {}.", mode.as_str()))
 }
 
 fn no_jobs() -> MediaFailure {
-    crate::failure::protocol("The model provider runs no jobs.").into()
+    protocol("The model provider runs no jobs.")
+}
+
+/// Refuses more variations than one call makes: a message makes one call.
+fn at_most(request: &MediaRequest, most: u8) -> Result<(), MediaFailure> {
+    match request.variations() > most {
+        true => {
+            Err(MediaFailure::member("variations", format!("This model makes at most {most} in one call.")))
+        }
+        false => Ok(()),
+    }
+}
+
+fn unwritable(_: serde_json::Error) -> MediaFailure {
+    ModelError::new(ModelErrorKind::BadRequest, "The request to the model cannot be written as JSON.").into()
+}
+
+/// The failure for a refusal, by its status and body.
+fn refusal(status: u16, body: &[u8]) -> MediaFailure {
+    let complaint = Complaint::from_body(body);
+    match complaint.is_about_content() {
+        true => MediaFailure::Policy { accepted: false },
+        false => complaint.refused(status).into(),
+    }
+}
+
+/// The failure that an answer has in place of what was asked for, if it has one.
+fn refused(answer: &[u8]) -> Option<MediaFailure> {
+    let error = error_in_answer(answer)?;
+    match Complaint::from_body(answer).is_about_content() {
+        true => Some(MediaFailure::Policy { accepted: true }),
+        false => Some(accepted(error)),
+    }
+}
+
+/// The failure of an answer whose status was good: the provider took the request.
+fn accepted(error: ModelError) -> MediaFailure {
+    MediaFailure::Provider(ModelError { accepted: true, ..error })
+}
+
+/// The provider violated its protocol. `message` says how, in our words.
+fn protocol(message: &str) -> MediaFailure {
+    accepted(crate::failure::protocol(message))
+}
+
+/// The answer, or a file of it, exceeds a limit.
+fn too_large(most_bytes: usize) -> MediaFailure {
+    let message = format!("The model provider's answer is too large: the limit is {most_bytes} bytes.");
+    accepted(ModelError::new(ModelErrorKind::ReplyTooLarge, message))
 }

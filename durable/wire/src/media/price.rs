@@ -1,5 +1,7 @@
 //! What an answer costs: before the call, at most; after it, by what the provider counted. In US dollars.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{MediaMode, MediaRequest, MediaUsage};
@@ -13,7 +15,7 @@ pub enum MediaPrice {
     /// Per tile of a picture and per step.
     PerTile(TileRates),
     /// Per second of a video that is made.
-    PerSecond(Vec<SecondRate>),
+    PerSecond(Cow<'static, [SecondRate]>),
     /// Per second of a recording that is read.
     PerSecondOfSource(f64),
     /// Per character that is spoken.
@@ -36,7 +38,7 @@ pub struct TileRates {
 /// The price of a second by the word for the resolution; an empty word is that of a request without one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SecondRate {
-    pub resolution: String,
+    pub resolution: Cow<'static, str>,
     pub usd: f64,
     /// The seconds of a video where a request names none.
     pub seconds: u32,
@@ -57,19 +59,23 @@ pub struct TokenRates {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_of_source: Option<u64>,
     /// The most tokens of one file of an answer, by the request's words; none where no row fits.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outputs: Vec<OutputTokens>,
+    #[serde(default, skip_serializing_if = "no_rows")]
+    pub outputs: Cow<'static, [OutputTokens]>,
 }
 
 /// The most tokens of one file of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputTokens {
     /// The request's `quality` or `resolution`; empty is a request without either.
-    pub word: String,
+    pub word: Cow<'static, str>,
     pub tokens: u64,
     /// More tokens for each million pixels.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub per_megapixel: u64,
+}
+
+fn no_rows(rows: &[OutputTokens]) -> bool {
+    rows.is_empty()
 }
 
 fn is_zero(number: &u64) -> bool {

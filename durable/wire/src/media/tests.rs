@@ -21,17 +21,18 @@ fn refused(request: MediaRequest) -> Option<&'static str> {
 }
 
 // N-020
+// Long: a table.
 #[test]
 fn a_request_is_refused_by_the_name_of_its_member() {
     use MediaMode::{Audio, Image, ImageEdit, ImageToVideo, Transcription, Video};
-    let of = |mode| MediaRequest { mode, ..image() };
+    let plain = |mode| MediaRequest { mode, ..image() };
     assert_eq!(refused(image()), None);
     let table: Vec<(MediaRequest, Option<&str>)> = vec![
         (MediaRequest { prompt: " \n".to_owned(), ..image() }, Some("prompt")),
         (MediaRequest { prompt: "ä".repeat(MAX_PROMPT_CHARS), ..image() }, None),
         (MediaRequest { prompt: "ä".repeat(MAX_PROMPT_CHARS + 1), ..image() }, Some("prompt")),
-        (MediaRequest { prompt: "a".repeat(MAX_SPOKEN_CHARS), ..of(Audio) }, None),
-        (MediaRequest { prompt: "a".repeat(MAX_SPOKEN_CHARS + 1), ..of(Audio) }, Some("prompt")),
+        (MediaRequest { prompt: "a".repeat(MAX_SPOKEN_CHARS), ..plain(Audio) }, None),
+        (MediaRequest { prompt: "a".repeat(MAX_SPOKEN_CHARS + 1), ..plain(Audio) }, Some("prompt")),
         (MediaRequest { variations: Some(0), ..image() }, Some("variations")),
         (MediaRequest { variations: Some(MAX_VARIATIONS), ..image() }, None),
         (MediaRequest { variations: Some(MAX_VARIATIONS + 1), ..image() }, Some("variations")),
@@ -40,40 +41,43 @@ fn a_request_is_refused_by_the_name_of_its_member() {
         (MediaRequest { width: Some(MAX_SIDE), height: Some(1), ..image() }, None),
         (MediaRequest { width: Some(MAX_SIDE + 1), height: Some(1), ..image() }, Some("width")),
         (MediaRequest { width: Some(1), height: Some(0), ..image() }, Some("height")),
-        (MediaRequest { duration: Some(MAX_VIDEO_SECONDS), ..of(Video) }, None),
-        (MediaRequest { duration: Some(MAX_VIDEO_SECONDS + 1), ..of(Video) }, Some("duration")),
+        (MediaRequest { duration: Some(MAX_VIDEO_SECONDS), ..plain(Video) }, None),
+        (MediaRequest { duration: Some(MAX_VIDEO_SECONDS + 1), ..plain(Video) }, Some("duration")),
         (MediaRequest { duration: Some(1), ..image() }, Some("duration")),
-        (MediaRequest { speed: Some(0.25), ..of(Audio) }, None),
-        (MediaRequest { speed: Some(4.01), ..of(Audio) }, Some("speed")),
-        (MediaRequest { speed: Some(f64::NAN), ..of(Audio) }, Some("speed")),
-        (MediaRequest { format: Some(Format::Opus), ..of(Audio) }, None),
-        (MediaRequest { format: Some(Format::Png), ..of(Audio) }, Some("format")),
+        (MediaRequest { speed: Some(0.25), ..plain(Audio) }, None),
+        (MediaRequest { speed: Some(4.01), ..plain(Audio) }, Some("speed")),
+        (MediaRequest { speed: Some(f64::NAN), ..plain(Audio) }, Some("speed")),
+        (MediaRequest { format: Some(Format::Opus), ..plain(Audio) }, None),
+        (MediaRequest { format: Some(Format::Png), ..plain(Audio) }, Some("format")),
         (MediaRequest { format: Some(Format::Wav), ..image() }, Some("format")),
         (MediaRequest { voice: Some("coral".to_owned()), ..image() }, Some("voice")),
-        (MediaRequest { voice: Some("a\r\nb".to_owned()), ..of(Audio) }, Some("voice")),
+        (MediaRequest { voice: Some("a\r\nb".to_owned()), ..plain(Audio) }, Some("voice")),
         (MediaRequest { quality: Some("x".repeat(65)), ..image() }, Some("quality")),
         (MediaRequest { strength: Some(0.5), ..image() }, Some("strength")),
         (MediaRequest { num_inference_steps: Some(51), ..image() }, Some("num_inference_steps")),
-        (of(ImageEdit), Some("sources")),
-        (of(ImageToVideo), Some("sources")),
+        (plain(ImageEdit), Some("sources")),
+        (plain(ImageToVideo), Some("sources")),
         (MediaRequest { sources: vec![source("image/png", 1)], ..image() }, Some("sources")),
-        (MediaRequest { sources: vec![source("image/png", 1)], strength: Some(1.0), ..of(ImageEdit) }, None),
-        (MediaRequest { sources: vec![source("image/png", 0)], ..of(ImageEdit) }, Some("sources")),
-        (MediaRequest { sources: vec![source("audio/wav", 1)], ..of(ImageEdit) }, Some("sources")),
-        (MediaRequest { sources: vec![source("image/png", 1); MAX_SOURCES], ..of(ImageEdit) }, None),
         (
-            MediaRequest { sources: vec![source("image/png", 1); MAX_SOURCES + 1], ..of(ImageEdit) },
+            MediaRequest { sources: vec![source("image/png", 1)], strength: Some(1.0), ..plain(ImageEdit) },
+            None,
+        ),
+        (MediaRequest { sources: vec![source("image/png", 0)], ..plain(ImageEdit) }, Some("sources")),
+        (MediaRequest { sources: vec![source("audio/wav", 1)], ..plain(ImageEdit) }, Some("sources")),
+        (MediaRequest { sources: vec![source("image/png", 1); MAX_SOURCES], ..plain(ImageEdit) }, None),
+        (
+            MediaRequest { sources: vec![source("image/png", 1); MAX_SOURCES + 1], ..plain(ImageEdit) },
             Some("sources"),
         ),
-        (MediaRequest { sources: vec![source("image/png", MAX_SOURCE_BYTES)], ..of(ImageEdit) }, None),
+        (MediaRequest { sources: vec![source("image/png", MAX_SOURCE_BYTES)], ..plain(ImageEdit) }, None),
         (
-            MediaRequest { sources: vec![source("image/png", MAX_SOURCE_BYTES + 1)], ..of(ImageEdit) },
+            MediaRequest { sources: vec![source("image/png", MAX_SOURCE_BYTES + 1)], ..plain(ImageEdit) },
             Some("sources"),
         ),
         (
             MediaRequest {
                 sources: vec![source("image/png", MAX_SOURCES_BYTES / 2 + 1); 2],
-                ..of(ImageEdit)
+                ..plain(ImageEdit)
             },
             Some("sources"),
         ),
@@ -81,12 +85,12 @@ fn a_request_is_refused_by_the_name_of_its_member() {
             MediaRequest {
                 prompt: String::new(),
                 sources: vec![source("audio/wav", 1)],
-                ..of(Transcription)
+                ..plain(Transcription)
             },
             None,
         ),
-        (MediaRequest { sources: vec![source("video/mp4", 1)], ..of(Transcription) }, None),
-        (MediaRequest { sources: vec![source("image/png", 1)], ..of(Transcription) }, Some("sources")),
+        (MediaRequest { sources: vec![source("video/mp4", 1)], ..plain(Transcription) }, None),
+        (MediaRequest { sources: vec![source("image/png", 1)], ..plain(Transcription) }, Some("sources")),
     ];
     for (request, member) in table {
         let shown = format!("{:?} {:?}", request.mode, request.sources.len());
@@ -116,15 +120,18 @@ fn usage(text_tokens: u64, media_tokens: u64, output_media_tokens: u64) -> Media
 // N-020: a price is held before the call and settled after it.
 #[test]
 fn a_price_bounds_what_an_answer_costs() {
-    let output =
-        |word: &str, tokens, per_megapixel| OutputTokens { word: word.to_owned(), tokens, per_megapixel };
+    let output = |word: &str, tokens, per_megapixel| OutputTokens {
+        word: word.to_owned().into(),
+        tokens,
+        per_megapixel,
+    };
     let rates = TokenRates {
         text: 5.0,
         media: 8.0,
         output_text: 10.0,
         output_media: 30.0,
         most_of_source: None,
-        outputs: vec![output("", 1_152, 576), output("high", 4_608, 2_304)],
+        outputs: vec![output("", 1_152, 576), output("high", 4_608, 2_304)].into(),
     };
     let price = MediaPrice::Tokens(rates.clone());
     let high = MediaRequest {
@@ -158,8 +165,9 @@ fn each_way_of_pricing_has_its_sum() {
     assert_eq!(tiles.most_microusd(&image(), None), Some(44_000));
     let wide = MediaRequest { width: Some(513), height: Some(512), num_inference_steps: Some(8), ..image() };
     assert_eq!(tiles.most_microusd(&wide, None), Some(28_000));
-    let rate = |resolution: &str, usd| SecondRate { resolution: resolution.to_owned(), usd, seconds: 8 };
-    let video = MediaPrice::PerSecond(vec![rate("", 0.4), rate("4k", 0.6)]);
+    let rate =
+        |resolution: &str, usd| SecondRate { resolution: resolution.to_owned().into(), usd, seconds: 8 };
+    let video = MediaPrice::PerSecond(vec![rate("", 0.4), rate("4k", 0.6)].into());
     let plain = MediaRequest { mode: MediaMode::Video, ..image() };
     let most = |request: &MediaRequest| video.most_microusd(request, None);
     assert_eq!(most(&plain), Some(3_200_000));
@@ -175,5 +183,10 @@ fn each_way_of_pricing_has_its_sum() {
     assert_eq!(heard.microusd(&image(), 0, Some(seconds)), Some(950));
     let spoken = MediaPrice::PerCharacter(0.000_015);
     assert_eq!(spoken.most_microusd(&image(), None), Some(195));
+    // A turn keeps the price with which it began.
+    for price in [video, heard, spoken] {
+        let kept = serde_json::to_string(&price).unwrap();
+        assert_eq!(crate::json::from_str::<MediaPrice>(&kept).unwrap(), price, "{kept}");
+    }
     assert_eq!(MediaPrice::PerImage(f64::INFINITY).most_microusd(&image(), None), None);
 }
