@@ -10,6 +10,7 @@ import sys
 import tomllib
 from decimal import Decimal
 
+from catalogue_media import media_rows
 from catalogue_sources import RATES, Call, fail, fits, prices_by_maker, read_wheel, starts, tiers_in_cost_map, tiers_of
 
 FOLDER = "durable/providers/src/catalogue/"
@@ -246,7 +247,7 @@ class Catalogue:
         }
 
     def unused(self):
-        for kind in ("leave_out", "correction", "addition"):
+        for kind in ("leave_out", "correction", "addition", "media"):
             for place, it in enumerate(self.corrections.get(kind, [])):
                 if (kind, place) not in self.used:
                     self.problems.append(f"corrections.toml: {kind} {it.get('models') or it['model']} fits no model")
@@ -275,7 +276,7 @@ def main(wheels, date):
     genai_prices, text = read_wheel(wheels, "genai_prices", "genai_prices/data.py")
     litellm, costs = read_wheel(wheels, "litellm", "litellm/model_prices_and_context_window_backup.json")
     with open(FOLDER + "corrections.toml", "rb") as file:
-        corrections = tomllib.load(file)
+        corrections = tomllib.load(file, parse_float=Decimal)
     catalogue = Catalogue(prices_by_maker(text), json.loads(costs, parse_float=Decimal), corrections, date)
     for provider, priced_by, listed_by, prefix, _ in MAKERS:
         catalogue.add_maker(provider, priced_by, listed_by, prefix)
@@ -283,22 +284,24 @@ def main(wheels, date):
     for provider, _, _, _, pattern in MAKERS:
         if pattern:
             catalogue.add_newest(provider, pattern)
+    media = media_rows(catalogue, MAKERS)
     catalogue.unused()
     if catalogue.problems:
         fail(catalogue.problems)
     free = price_row({0: {"input": 0.0, "output": 0.0}})
     catalogue.rows["demo", "demo"] = {"provider": "demo", "model": "demo", "prices": [free]}
     lines = [f"  {toml(row)},\n" for _, row in sorted(catalogue.rows.items())]
+    media = [f"  {toml(row)},\n" for _, row in sorted(media.items())]
     with open(FOLDER + "catalogue.generated.toml", "w") as file:
         file.write(
             "# The models of the makers that the service knows, one a line. `make catalogue` writes this file; our\n"
             "# corrections of it, with reasons, stand in corrections.toml. catalogue/mod.rs says what the members mean.\n"
             f"date = {date.isoformat()}\n"
             f'sources = ["genai-prices {genai_prices}", "litellm {litellm}"]\n'
-            f"model = [\n{''.join(lines)}]\n"
+            f"model = [\n{''.join(lines)}]\nmedia = [\n{''.join(media)}]\n"
         )
     print(f"Without a price, so without a row: {', '.join(catalogue.unpriced)}")
-    print(f"{len(lines)} models in {FOLDER}catalogue.generated.toml")
+    print(f"{len(lines)} models and {len(media)} for media in {FOLDER}catalogue.generated.toml")
 
 
 main(*sys.argv[1:])

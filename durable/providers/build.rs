@@ -17,6 +17,7 @@ struct Catalogue {
     date: Datetime,
     sources: Vec<String>,
     model: Vec<Row>,
+    media: Vec<MediaRow>,
 }
 
 #[derive(Deserialize)]
@@ -32,6 +33,67 @@ struct Row {
     forms: Forms,
     #[serde(default)]
     prices: Vec<Dated>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MediaRow {
+    provider: String,
+    model: String,
+    modes: Vec<String>,
+    variations: u8,
+    ends: Option<Datetime>,
+    successor: Option<String>,
+    price: Option<MediaPrice>,
+}
+
+/// As `wire::media::MediaPrice` has it, but for the form that its numbers have as constants.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+enum MediaPrice {
+    PerTile(TileRates),
+    PerSecond(Vec<SecondRate>),
+    PerSecondOfSource(f64),
+    PerCharacter(f64),
+    Tokens(TokenRates),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "the derived text reads them")]
+struct TileRates {
+    per_tile: f64,
+    per_step: f64,
+    side: u32,
+    steps: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SecondRate {
+    resolution: String,
+    usd: f64,
+    seconds: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TokenRates {
+    text: f64,
+    media: f64,
+    output_text: f64,
+    output_media: f64,
+    most_of_source: Option<u64>,
+    outputs: Vec<OutputTokens>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutputTokens {
+    word: String,
+    tokens: u64,
+    #[serde(default)]
+    per_megapixel: u64,
 }
 
 #[derive(Default, Deserialize)]
@@ -118,7 +180,7 @@ struct ServiceTiers {
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={CATALOGUE}");
-    let Catalogue { date, sources, model } = toml::from_str(&fs::read_to_string(CATALOGUE)?)?;
+    let Catalogue { date, sources, model, media } = toml::from_str(&fs::read_to_string(CATALOGUE)?)?;
     let mut code = format!(
         "/// The day on which the sources were read.\npub const DATE: Day = {};\n/// The sources, with their versions.\n\
          pub const SOURCES: &[&str] = &{sources:?};\nconst ROWS: &[Row] = &[\n",
@@ -127,7 +189,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     for row in &model {
         code += &as_rust(row)?;
     }
+    code += "];\nconst MEDIA_ROWS: &[MediaRow] = &[\n";
+    let mut tables = String::new();
+    for (number, row) in media.iter().enumerate() {
+        code += &media_as_rust(row, number, &mut tables)?;
+    }
     code += "];\n";
+    code += &tables;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("models.rs"), code)?;
     Ok(())
 }
@@ -153,6 +221,75 @@ fn as_rust(row: &Row) -> Result<String, Box<dyn Error>> {
     }
     code += "] },\n";
     Ok(code)
+}
+
+fn media_as_rust(row: &MediaRow, number: usize, tables: &mut String) -> Result<String, Box<dyn Error>> {
+    let MediaRow { provider, model, modes, variations, ends, successor, price } = row;
+    let ends = ends.as_ref().map(day).transpose()?;
+    let modes = modes.iter().map(|mode| Ok(format!("MediaMode::{}, ", variant(mode)?)));
+    let modes = modes.collect::<Result<String, Box<dyn Error>>>()?;
+    let price = match price {
+        None => "None".to_owned(),
+        Some(price) => format!("Some({})", price_as_rust(price, number, tables)?),
+    };
+    Ok(format!(
+        "    MediaRow {{ provider: {provider:?}, model: {model:?}, ends: {ends:?}, successor: {successor:?}, modes: \
+         &[{modes}], most_variations: {variations}, price: {price} }},\n"
+    ))
+}
+
+/// The name of a mode in Rust.
+fn variant(mode: &str) -> Result<&'static str, Box<dyn Error>> {
+    Ok(match mode {
+        "image" => "Image",
+        "image_edit" => "ImageEdit",
+        "audio" => "Audio",
+        "transcription" => "Transcription",
+        "video" => "Video",
+        "image_to_video" => "ImageToVideo",
+        _ => return Err(format!("{mode} is no mode").into()),
+    })
+}
+
+/// A price. Its list is a table of its own, because a constant can only borrow one.
+fn price_as_rust(price: &MediaPrice, number: usize, tables: &mut String) -> Result<String, Box<dyn Error>> {
+    Ok(match price {
+        MediaPrice::PerTile(rates) => format!("MediaPrice::PerTile({rates:?})"),
+        MediaPrice::PerSecondOfSource(usd) => format!("MediaPrice::PerSecondOfSource({usd:?})"),
+        MediaPrice::PerCharacter(usd) => format!("MediaPrice::PerCharacter({usd:?})"),
+        MediaPrice::PerSecond(rates) => {
+            writeln!(tables, "static SECONDS_{number}: [SecondRate; {}] = [", rates.len())?;
+            for SecondRate { resolution, usd, seconds } in rates {
+                let resolution = format!("Cow::Borrowed({resolution:?})");
+                writeln!(
+                    tables,
+                    "    SecondRate {{ resolution: {resolution}, usd: {usd:?}, seconds: {seconds} }},"
+                )?;
+            }
+            tables.push_str("];\n");
+            format!("MediaPrice::PerSecond(Cow::Borrowed(&SECONDS_{number}))")
+        }
+        MediaPrice::Tokens(TokenRates {
+            text,
+            media,
+            output_text,
+            output_media,
+            most_of_source,
+            outputs,
+        }) => {
+            writeln!(tables, "static OUTPUTS_{number}: [OutputTokens; {}] = [", outputs.len())?;
+            for OutputTokens { word, tokens, per_megapixel } in outputs {
+                write!(tables, "    OutputTokens {{ word: Cow::Borrowed({word:?}), tokens: {tokens}, ")?;
+                writeln!(tables, "per_megapixel: {per_megapixel} }},")?;
+            }
+            tables.push_str("];\n");
+            format!(
+                "MediaPrice::Tokens(TokenRates {{ text: {text:?}, media: {media:?}, output_text: {output_text:?}, \
+                 output_media: {output_media:?}, most_of_source: {most_of_source:?}, outputs: \
+                 Cow::Borrowed(&OUTPUTS_{number}) }})"
+            )
+        }
+    })
 }
 
 /// The number of days since 1970 (Howard Hinnant's `days_from_civil`).

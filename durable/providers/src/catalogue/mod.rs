@@ -1,14 +1,18 @@
 //! What is known of the models of the makers that the service speaks to: prices, abilities, ends. `make catalogue` writes
 //! the rows, and the build compiles them in.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use engine::profiles::{Price, PricedModel, Rates, ServiceTiers, Tier};
+use wire::media::{MediaMode, MediaPrice, OutputTokens, SecondRate, TileRates, TokenRates};
 use wire::model::{Capabilities, ModelChoice};
 use wire::time::Day;
 
 #[cfg(test)]
 mod documents;
+#[cfg(test)]
+mod media_tests;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -59,6 +63,22 @@ struct Dated {
     service_tiers: ServiceTiers,
 }
 
+/// A model that makes pictures, speech, transcripts or videos.
+#[derive(Debug)]
+pub struct MediaRow {
+    pub provider: &'static str,
+    pub model: &'static str,
+    /// The day on which the maker turns it off.
+    pub ends: Option<Day>,
+    /// The model that the maker names instead.
+    pub successor: Option<&'static str>,
+    pub modes: &'static [MediaMode],
+    /// The most files that one call makes, which is at most our limit.
+    pub most_variations: u8,
+    /// None where it is unknown, or not known before the call.
+    pub price: Option<MediaPrice>,
+}
+
 impl Row {
     /// The price on this day.
     fn price(&self, today: Day) -> Option<Price> {
@@ -96,6 +116,13 @@ pub fn row(provider: &str, model: &str) -> Option<&'static Row> {
     let named = |name: &str| {
         ROWS.iter().find(|row| row.provider == maker(provider) && row.model == name && name != "*")
     };
+    named(model).or_else(|| named(without_date(model)?))
+}
+
+/// The row of a model that makes media, as [`row`] finds it.
+pub fn media(provider: &str, model: &str) -> Option<&'static MediaRow> {
+    let named =
+        |name: &str| MEDIA_ROWS.iter().find(|row| row.provider == maker(provider) && row.model == name);
     named(model).or_else(|| named(without_date(model)?))
 }
 
