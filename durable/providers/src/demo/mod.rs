@@ -8,6 +8,7 @@
 mod assignment;
 mod critics;
 mod facts;
+pub mod media;
 mod procedure;
 mod reading;
 mod rules;
