@@ -35,7 +35,7 @@ impl<'t> Place<'t> {
 
     /// The turn that was asked for. A request may have stopped it meanwhile. It may also have another answer, which the
     /// journal has.
-    fn asked(&self) -> Result<Option<Rc<Run>>, StoreError> {
+    fn still_queued(&self) -> Result<Option<Rc<Run>>, StoreError> {
         let run = self.thread.queued_run().map_err(not_stored)?;
         Ok(run.filter(|run| run.turn.spec().turn_id == self.turn_id))
     }
@@ -64,7 +64,7 @@ impl Duty for Place<'_> {
         Ok(Some((Batch { ids: Vec::new(), attempts }, asked)))
     }
 
-    async fn tell(&mut self, asked: Self::Content) -> Result<(), StoreError> {
+    async fn deliver(&mut self, asked: Self::Content) -> Result<(), StoreError> {
         let Thread { env, clock, .. } = self.thread.as_ref();
         let verdict = match asked {
             Ok((owner, ask)) => accounts::go_on(env, clock, &owner.tenant, ask).await,
@@ -77,7 +77,7 @@ impl Duty for Place<'_> {
     }
 
     fn took(&mut self, batch: &Batch) -> Result<(), StoreError> {
-        let Some(run) = self.asked()? else { return Ok(()) };
+        let Some(run) = self.still_queued()? else { return Ok(()) };
         if batch.attempts > 0 {
             run.turn.tell_placed().map_err(|error| not_stored(not_logged(error)))?;
         }
@@ -86,7 +86,7 @@ impl Duty for Place<'_> {
     }
 
     fn refused(&mut self, _: &Batch, _: &StoreError) -> Result<After, StoreError> {
-        let Some(run) = self.asked()? else { return Ok(After::Drop) };
+        let Some(run) = self.still_queued()? else { return Ok(After::Drop) };
         let refusals = self.refusals()? + 1;
         self.thread.store.set_timer(Reason::Queued, MARK + refusals)?;
         if attempts::queued_too_long(refusals) {

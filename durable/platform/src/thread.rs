@@ -73,7 +73,7 @@ pub struct Thread {
     pub queue_told: RefCell<Option<(String, u64)>>,
     /// Held by the request that asks for a turn to be admitted, until that turn has started.
     pub admitting: Mutex<()>,
-    /// What the thread tells others, as far as memory knows it.
+    /// The deliveries that are under way, and how often each side has refused.
     pub duties: Duties,
     /// The custom instructions that this memory read last.
     pub known_instructions: Known,

@@ -110,7 +110,7 @@ impl Duty for Records<'_> {
         Ok(None)
     }
 
-    async fn tell(&mut self, (thread, turn): Self::Content) -> Result<(), StoreError> {
+    async fn deliver(&mut self, (thread, turn): Self::Content) -> Result<(), StoreError> {
         let Some((_, records)) = &self.sent else { return Ok(()) };
         let journal = self.thread.store.journal_text(&turn.turn_id)?;
         let name = key::name(turn.seq_first, &turn.turn_id, is_withheld(&journal));

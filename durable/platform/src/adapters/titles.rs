@@ -121,7 +121,7 @@ impl Duty for WishedTitle<'_> {
         Ok(thread.map(|thread| (Batch { ids: Vec::new(), attempts }, thread)))
     }
 
-    async fn tell(&mut self, thread: ThreadMeta) -> Result<(), StoreError> {
+    async fn deliver(&mut self, thread: ThreadMeta) -> Result<(), StoreError> {
         let house = if are_on(self.thread) { self.thread.house() } else { Ok(None) };
         let house = house.unwrap_or_else(|error| {
             worker::console_error!("the models of titles: {error}");

@@ -1,6 +1,6 @@
 //! Tells others what the thread owes them. Pure but for the [`Duty`]: its tests run natively.
 //!
-//! One batch goes after another, and [`Duty::tell`] is the only step that awaits. So everything that follows one answer
+//! One batch goes after another, and [`Duty::deliver`] is the only step that awaits. So everything that follows one answer
 //! is written before anything else runs in the object, and the platform makes these writes durable together.
 
 use std::cell::{Cell, RefCell};
@@ -45,7 +45,7 @@ pub struct Batch {
     pub attempts: u32,
 }
 
-/// What becomes of rows that were refused.
+/// The end of rows that the other side refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
     /// They are told again.
@@ -54,7 +54,7 @@ pub enum After {
     Drop,
 }
 
-/// What a thread owes somebody outside: the rows that wait, and the way there.
+/// A kind of rows that a thread delivers to somebody outside, and the way there.
 #[allow(
     async_fn_in_trait,
     reason = "a thread runs on one thread of the platform, so its futures need not be `Send`"
@@ -62,13 +62,13 @@ pub enum After {
 pub trait Duty {
     /// The timer at which refused rows are told again.
     const REASON: Reason;
-    /// What the rows say.
+    /// The content of the rows.
     type Content;
 
     /// The rows that are told next; none where nothing is due.
     fn next(&mut self) -> Result<Option<(Batch, Self::Content)>, StoreError>;
 
-    async fn tell(&mut self, content: Self::Content) -> Result<(), StoreError>;
+    async fn deliver(&mut self, content: Self::Content) -> Result<(), StoreError>;
 
     /// The other side took them.
     fn took(&mut self, batch: &Batch) -> Result<(), StoreError>;
@@ -81,7 +81,7 @@ pub trait Duty {
         Ok(())
     }
 
-    /// Nothing is due any more. `any`: whether rows were taken or dropped.
+    /// The run ends, because no row is due any more. `any`: whether rows were taken or dropped.
     fn rest(&mut self, any: bool) -> Result<(), StoreError>;
 
     /// How long rows wait that were refused so often.
@@ -113,7 +113,7 @@ pub async fn fulfil<D: Duty>(debtor: &impl Debtor, duty: &mut D, due: bool) -> R
             // The timer stands at their next attempt.
             return Ok(());
         }
-        let answer = duty.tell(content).await;
+        let answer = duty.deliver(content).await;
         if debtor.is_gone(D::REASON)? {
             return duty.gone().await;
         }

@@ -1,4 +1,4 @@
-//! What a thread owes others: news for D1, records for R2, notices of sessions, a title by a model, and the question for
+//! The deliveries of a thread to others: news for D1, records for R2, notices of sessions, a title by a model, and the question for
 //! the place of a queued turn.
 //!
 //! Each [`Duty`](driver::Duty) stands where its subject does and says what is due, how it is told, and what changes when

@@ -54,7 +54,7 @@ impl Thread {
                 let asked = driver::fulfil(thread, &mut Place::new(self), due).await;
                 asked.inspect_err(|_| self.lose_place())
             }
-            // Nobody else is waiting for these.
+            // These timers wake the object for its own work: it delivers nothing.
             Reason::Parked | Reason::Queued | Reason::Messages | Reason::Erase => Ok(()),
         };
         if let Err(error) = fulfilled {

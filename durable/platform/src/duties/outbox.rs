@@ -45,7 +45,7 @@ impl Duty for Outbox<'_> {
         }
     }
 
-    async fn tell(&mut self, parcel: OutboxParcel) -> Result<(), StoreError> {
+    async fn deliver(&mut self, parcel: OutboxParcel) -> Result<(), StoreError> {
         self.left = None;
         self.thread.tell_news(parcel).await
     }

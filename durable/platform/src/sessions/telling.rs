@@ -44,7 +44,7 @@ impl Duty for Notices<'_> {
         Ok(Some((Batch { ids: vec![self.id], attempts: found.1.attempts }, found)))
     }
 
-    async fn tell(&mut self, (owner, notice): Self::Content) -> Result<(), StoreError> {
+    async fn deliver(&mut self, (owner, notice): Self::Content) -> Result<(), StoreError> {
         let sent = match self.thread.may_tell(&owner) {
             Ok(()) => web::post(self.thread, &owner, &notice.url, notice.payload.into_bytes()).await,
             Err(why) => Err(why),

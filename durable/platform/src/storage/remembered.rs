@@ -6,7 +6,7 @@ use std::cell::RefCell;
 /// The most values of rows that are remembered: more of them are read again each time.
 pub const MAX_VALUES: usize = 256;
 
-/// What a statement changes.
+/// The rows that a statement changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'q> {
     Nothing,
@@ -16,7 +16,7 @@ pub enum Change<'q> {
     All,
 }
 
-/// What a statement changes.
+/// Reads which rows a statement changes.
 pub fn change(query: &str) -> Change<'_> {
     let mut words = query.split_ascii_whitespace();
     let first = words.next().unwrap_or_default();

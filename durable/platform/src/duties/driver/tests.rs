@@ -21,7 +21,7 @@ enum Did {
 
 use Did::{Again, Gone, Next, Refused, Rest, Tell, Took};
 
-/// What happens in a run, and all that it did.
+/// The events of a run, and its acts.
 #[derive(Default)]
 struct Script {
     /// The rows and attempts of the parcels that are read one after another.
@@ -61,7 +61,7 @@ impl Duty for Side {
         Ok(read.map(|(ids, attempts)| (Batch { ids: ids.clone(), attempts }, ids[0])))
     }
 
-    async fn tell(&mut self, first: u64) -> Result<(), StoreError> {
+    async fn deliver(&mut self, first: u64) -> Result<(), StoreError> {
         self.0.write(Tell(first))?;
         let refused = || StoreError("D1 did not answer".to_owned());
         if self.0.refuses.contains(&first) { Err(refused()) } else { Ok(()) }
@@ -102,7 +102,7 @@ fn script(parcels: &[(&[u64], u32)], refuses: &[u64]) -> Script {
     Script { parcels: RefCell::new(parcels), refuses: refuses.to_vec(), ..Script::default() }
 }
 
-/// What a run does, and whether it ended well.
+/// The acts of a run, and whether it ended well.
 fn play(due: bool, script: Script) -> (Vec<Did>, bool) {
     let side = Side(Rc::new(script));
     let ended = block_on(fulfil(&side, &mut side.clone(), due));
@@ -177,7 +177,7 @@ fn a_parcel_that_is_dropped_holds_up_no_other() {
     assert_eq!(play(true, dropped), (expected, true));
 }
 
-// Nothing is counted, and no timer is set, where the thread was deleted meanwhile: the timer would wake it for ever.
+// The run counts no refusal and sets no timer where the thread was deleted meanwhile: the timer would wake it for ever.
 #[test]
 fn a_deleted_thread_owes_nothing() {
     for refuses in [&[][..], &[1]] {
