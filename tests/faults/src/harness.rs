@@ -79,6 +79,8 @@ pub struct Harness {
     kills: mpsc::UnboundedReceiver<()>,
     began: Instant,
     numbers: u64,
+    /// How many plays were repeated, because the harness disturbed them.
+    replays: u32,
     /// The threads of the requests that were refused.
     refused: Vec<String>,
 }
@@ -143,6 +145,7 @@ impl Harness {
             kills,
             began: Instant::now(),
             numbers: 1 << 40,
+            replays: 0,
             refused: Vec::new(),
         })
     }

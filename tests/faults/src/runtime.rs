@@ -150,6 +150,12 @@ impl Runtime {
         self.child.as_mut().is_some_and(|child| child.try_wait().is_ok_and(|status| status.is_some()))
     }
 
+    /// How often a look of the harness at an object's database locked the object out, in all lives. No other process opens
+    /// that file.
+    pub fn lockouts(&self) -> usize {
+        fs::read_to_string(self.log()).map_or(0, |log| log.matches("database is locked").count())
+    }
+
     /// The log of all lives.
     pub fn log(&self) -> PathBuf {
         self.launch.work.join("runtime.log")
