@@ -71,7 +71,7 @@ impl Thread {
         };
         let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
         match ask.chat.request.cancel_on_disconnect {
-            Some(true) => respond(reader.guarded_by(StopWhenDropped::of(self, live))).await,
+            Some(true) => respond(reader.attentive().guarded_by(StopWhenDropped::of(self, live))).await,
             _ => respond(reader).await,
         }
     }

@@ -32,6 +32,9 @@ use super::sse;
 const SPACING_MS: u64 = 5;
 /// The longest silence (docs/wire-protocol.md).
 const HEARTBEAT_MS: u64 = 15_000;
+/// The same where the end of the stream stops a turn. The runtime tells nobody that a client has left: the first write after
+/// that still succeeds, and the second one fails. So the turn is stopped within three seconds.
+const ATTENTIVE_MS: u64 = 1_000;
 /// How long a stream stays open after its turn was parked. A client that carries a tool out by itself answers within
 /// that time and keeps its stream. A person takes longer, and an open stream would keep the object in memory meanwhile:
 /// the platform evicts it after about 10 s without one.
@@ -95,6 +98,8 @@ pub struct Reader {
     cursor: Seq,
     written_at: Option<u64>,
     heartbeat: Option<LocalBoxFuture<'static, ()>>,
+    /// How long it is silent at most.
+    silence_ms: u64,
     /// How long it waits for a parked turn.
     patience_ms: u64,
     /// Dropped with the reader: so other parts of the object learn that the reader is gone.
@@ -111,6 +116,7 @@ impl Reader {
             cursor: after,
             written_at: None,
             heartbeat: None,
+            silence_ms: HEARTBEAT_MS,
             patience_ms: PARKED_MS,
             guards: Vec::new(),
         }
@@ -124,6 +130,11 @@ impl Reader {
     /// Reads what is stored up to this number, and ends.
     pub fn up_to(self, through: Seq) -> Self {
         Reader { source: Source::Stored { through }, ..self }
+    }
+
+    /// Finds soon that its client has left.
+    pub fn attentive(self) -> Self {
+        Reader { silence_ms: ATTENTIVE_MS, ..self }
     }
 
     /// Drops `guard` when the reader is dropped.
@@ -224,8 +235,8 @@ impl Reader {
             return self.wait_parked(&live, parked_at, out).await;
         }
         // One timer serves many waits, because most of them are short.
-        let mut heartbeat = self.heartbeat.take().unwrap_or_else(|| clock.sleep(HEARTBEAT_MS));
-        let cursor = self.cursor;
+        let (cursor, silence_ms) = (self.cursor, self.silence_ms);
+        let mut heartbeat = self.heartbeat.take().unwrap_or_else(|| clock.sleep(silence_ms));
         let silent = poll_fn(|context| {
             if live.poll_beyond(cursor, false, context).is_ready() {
                 return Poll::Ready(false);
@@ -237,11 +248,11 @@ impl Reader {
             self.heartbeat = Some(heartbeat);
             return;
         }
-        let gone = self.written_at.map_or(HEARTBEAT_MS, |at| clock.now_ms().saturating_sub(at));
-        match HEARTBEAT_MS.checked_sub(gone) {
+        let gone = self.written_at.map_or(silence_ms, |at| clock.now_ms().saturating_sub(at));
+        match silence_ms.checked_sub(gone) {
             None | Some(0) => {
                 sse::heartbeat(out);
-                self.heartbeat = Some(clock.sleep(HEARTBEAT_MS));
+                self.heartbeat = Some(clock.sleep(silence_ms));
             }
             Some(rest) => self.heartbeat = Some(clock.sleep(rest)),
         }

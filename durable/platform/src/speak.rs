@@ -75,7 +75,7 @@ impl Thread {
         if let Some(live) = self.live(&turn.turn_id)? {
             let reader = self.reader(slot, Source::Live(Rc::clone(&live)), after);
             let reader = match dialect.stops() {
-                true => reader.guarded_by(StopWhenDropped::of(self, live)),
+                true => reader.attentive().guarded_by(StopWhenDropped::of(self, live)),
                 false => reader,
             };
             return self.spoken(dialect, reader, known).await;

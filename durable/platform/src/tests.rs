@@ -144,8 +144,12 @@ impl Story {
 
     /// A client that reads as soon as bytes come.
     fn read(&self, source: Source, after: Seq) -> Writes {
+        self.read_from(self.stream(source, after))
+    }
+
+    fn read_from(&self, mut stream: LocalBoxStream<'static, Result<Vec<u8>, StoreError>>) -> Writes {
         let writes = Writes::default();
-        let (mut stream, seen) = (self.stream(source, after), Rc::clone(&writes));
+        let seen = Rc::clone(&writes);
         let reading = async move {
             while let Some(write) = stream.next().await {
                 let text = String::from_utf8(write.unwrap()).unwrap();

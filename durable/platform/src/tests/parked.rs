@@ -157,3 +157,23 @@ fn a_reader_without_patience_ends_once_the_client_has_all_of_a_parked_turn() {
     story.settle();
     assert_eq!(last(&texts), [PARKED, OVER]);
 }
+
+// Issue 51, 3: a client that has left is found by the second write to it, so within three seconds.
+#[test]
+fn a_stream_whose_end_stops_a_turn_is_silent_for_a_second() {
+    let mut story = Story::new(1);
+    let clock = Rc::clone(&story.clock) as Rc<dyn Clock>;
+    let reader = Reader::new(Rc::clone(&story.shelf) as Rc<dyn Archive>, clock, story.live(), 0).attentive();
+    let writes = story.read_from(reader.into_stream());
+    story.settle();
+    story.live.announce(1, chunk("a", "x"), false).unwrap();
+    story.settle();
+    story.clock.pass(999);
+    story.settle();
+    assert_eq!(*writes.borrow(), [vec![1]]);
+    for silent in 1..=3 {
+        story.clock.pass(1_000);
+        story.settle();
+        assert_eq!(writes.borrow()[1..], vec![Vec::<Seq>::new(); silent], "{silent}");
+    }
+}
