@@ -136,7 +136,7 @@ fn member_of<'a>(request: &'a Request, name: &str) -> &'a str {
 fn tool(caller: &Caller, request: &Request) -> Result<Next, Failure> {
     let name = member_of(request, "name");
     let arguments = match request.params.get("arguments") {
-        None => Map::new(),
+        None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments.clone(),
         Some(_) => return Ok(Next::Answered(invalid(request, "arguments must be an object"))),
     };

@@ -43,7 +43,12 @@ impl Thread {
         read: Option<(String, Seq)>,
         stop: bool,
     ) -> Result<Response, ApiError> {
-        self.found(owner)?;
+        // A client of the AI SDK asks for the running turn of each chat that it shows, also of one that has not begun.
+        let resumes = dialect == Dialect::AiSdk && answers.is_empty() && !stop;
+        match self.found(owner) {
+            Err(error) if resumes && error.code == ErrorCode::ThreadNotFound => return no_content(),
+            found => drop(found?),
+        }
         let slot = self.admit_reader()?;
         if stop
             && self

@@ -81,11 +81,15 @@ const CODES: [(&str, &str); 11] = [
     ("/api/collections/", "collection_not_found"),
 ];
 
+/// A page asks for the running turn of each chat that it shows. None runs where there is no such chat.
+const SAYS_NOTHING: &str = "GET /api/ai-sdk/chat/{}/stream";
+
 impl Probe {
-    /// The code of the refusal.
-    pub fn code(&self) -> &'static str {
+    /// The code of the refusal; none where the answer is 204.
+    pub fn code(&self) -> Option<&'static str> {
         let code = CODES.iter().find(|(begins, _)| self.path.starts_with(begins));
-        code.unwrap_or_else(|| panic!("{} has no code", self.path)).1
+        let code = code.unwrap_or_else(|| panic!("{} has no code", self.path)).1;
+        Some(code).filter(|_| self.pattern != SAYS_NOTHING)
     }
 }
 
@@ -189,5 +193,8 @@ pub async fn ask(client: &Client, Probe { pattern, path, body, .. }: &Probe, ids
             client.send(method, &path, ids.named_in(&body.to_string())).await
         }
     };
-    (reply.status, reply.json().await)
+    match reply.status {
+        204 => (204, Value::Null),
+        status => (status, reply.json().await),
+    }
 }

@@ -19,7 +19,7 @@ const CHUNK: &str =
     r#"{"choices":[$],"created":$,"id":$,$"model":$,"object":"chat.completion.chunk","usage":$}"#;
 const CHOICE: &str = r#"{"delta":{$},"finish_reason":$,"index":0,"logprobs":null}"#;
 const CALL_OF: &str = r#"{"function":{"arguments":$,"name":$},"id":$,$"type":"function"}"#;
-const METADATA: &str = r#"{"stop":$,"thread_id":$,"turn_id":$}"#;
+const METADATA: &str = r#"{$"thread_id":$,"turn_id":$}"#;
 const USAGE: &str = r#"{"completion_tokens":$,"prompt_tokens":$,"prompt_tokens_details":{"cached_tokens":$},"total_tokens":$}"#;
 
 /// The text of the answer.
@@ -259,8 +259,10 @@ fn refusal(turn: &Turn) -> String {
 }
 
 fn metadata(turn: &Turn) -> Vec<u8> {
-    let stop = turn.stop.as_ref().map_or(Hole::NULL, |(code, _)| Hole::Text(code));
-    filled(METADATA, &[stop, Hole::Text(&turn.thread), Hole::Text(&turn.turn)])
+    // All values of OpenAI's metadata are texts.
+    let stop = turn.stop.as_ref().map(|(code, _)| filled(r#""stop":$,"#, &[Hole::Text(code)]));
+    let stop = stop.unwrap_or_default();
+    filled(METADATA, &[Json(&stop), Hole::Text(&turn.thread), Hole::Text(&turn.turn)])
 }
 
 fn usage(turn: &Turn) -> Vec<u8> {

@@ -134,6 +134,7 @@ pub fn answer(part: &Part) -> Result<(Option<Place>, GivenAnswer), String> {
 pub fn content(message: &Part, place: &str) -> Result<Content, ApiError> {
     let parts = match message.get("content") {
         Some(Value::String(text)) => return Ok(Content::Text(text.clone())),
+        Some(Value::Null) => return Ok(Content::Text(String::new())),
         Some(Value::Array(parts)) => parts,
         _ => return Err(ApiError::field(format!("{place}.content"), "expected a text or an array of parts")),
     };

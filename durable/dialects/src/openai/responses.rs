@@ -15,9 +15,9 @@ use crate::template::Hole::{self, Json, Number};
 use crate::template::{fill, filled, separate};
 use wire::protocol::{AnswerForm, FinishReason};
 
-/// A whole answer.
-const ANSWER: &str = r#"{"background":$,"created_at":$,"error":$,"id":$,"incomplete_details":$,"instructions":null,"metadata":{"thread_id":$,"turn_id":$},"model":$,"object":"response","output":[$],"parallel_tool_calls":true,"previous_response_id":$,"status":$,"store":true,"temperature":null,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_p":null,"truncation":"disabled","usage":$}"#;
-const USAGE: &str = r#"{"input_tokens":$,"input_tokens_details":{"cached_tokens":$},"output_tokens":$,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":$}"#;
+/// A whole answer. The members that the service does not have say the defaults, which Open Responses demands.
+const ANSWER: &str = r#"{"background":$,"completed_at":null,"created_at":$,"error":$,"frequency_penalty":0,"id":$,"incomplete_details":$,"instructions":null,"max_output_tokens":null,"max_tool_calls":null,"metadata":{"thread_id":$,"turn_id":$},"model":$,"object":"response","output":[$],"parallel_tool_calls":true,"presence_penalty":0,"previous_response_id":$,"prompt_cache_key":null,"reasoning":null,"safety_identifier":null,"service_tier":"default","status":$,"store":true,"temperature":1,"text":{"format":{"type":"text"}},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1,"truncation":"disabled","usage":$}"#;
+const USAGE: &str = r#"{"input_tokens":$,"input_tokens_details":{"cache_write_tokens":0,"cached_tokens":$},"output_tokens":$,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":$}"#;
 /// The items: a call that the service carries out, a question to a person, a call of the client.
 const MCP_CALL: &str = r#"{"arguments":$,"error":$,"id":$,"name":$,"output":$,"server_label":"espalier","status":$,"type":"mcp_call"}"#;
 const APPROVAL: &str =

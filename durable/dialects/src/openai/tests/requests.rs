@@ -296,7 +296,7 @@ fn a_refusal_names_its_member() {
         ("messages", json!([7]), "messages[0]"),
         ("messages", json!([{ "role": "system", "content": "x" }]), "messages"),
         ("messages", json!([user(&json!("a")), { "role": "assistant", "content": "b" }]), "messages[1]"),
-        ("messages", json!([user(&json!(null))]), "messages[0].content"),
+        ("messages", json!([user(&json!(7))]), "messages[0].content"),
         ("messages", json!([user(&json!([{ "type": "audio" }]))]), "messages[0].content[0]"),
         (
             "messages",
