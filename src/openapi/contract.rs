@@ -340,40 +340,29 @@ fn request_body(body: Body, types: &mut SchemaGenerator) -> Option<Value> {
     Some(json!({ "required": required, "content": content }))
 }
 
+/// The names of the errors that are none of ours.
+pub const OPENAI_PROBLEM: &str = "OpenAiError";
+pub const MCP_PROBLEM: &str = "McpError";
+/// The member of a problem's description that has the codes. Its schema is that of all problems: a generator makes one type of
+/// it, and the contract test compares the codes.
+pub const CODES: &str = "x-codes";
+
 /// A problem with one of these codes, which share a status.
 pub fn problem(codes: &[ErrorCode], errors: Errors, types: &mut SchemaGenerator) -> Value {
     let names: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let status = codes[0].status();
     let titles: Vec<String> =
         codes.iter().map(|code| format!("`{}`: {}.", code.as_str(), code.title())).collect();
-    let members = json!({ "properties": { "status": { "const": status }, "code": { "enum": names } } });
-    let schema = json!({ "allOf": [types.subschema_for::<Problem>(), members] });
-    let mut response = json!({
-        "description": titles.join("\n"),
-        "content": { "application/problem+json": { "schema": schema } },
-    });
-    if errors == Errors::Mcp {
-        let members = json!({ "code": { "type": "integer" }, "message": { "type": "string" }, "data": {} });
-        let error = json!({ "type": "object", "properties": members, "required": ["code", "message"] });
-        let members = json!({ "jsonrpc": { "const": "2.0" }, "error": error });
-        let schema = json!({ "type": "object", "properties": members, "required": ["jsonrpc", "error"] });
-        response["content"] = json!({ "application/json": { "schema": schema } });
-    }
-    if errors == Errors::OpenAi {
-        let text = json!({ "type": ["string", "null"] });
-        let mut members = json!({
-            "message": { "type": "string" }, "type": { "type": "string" }, "param": text,
-            "code": { "enum": names },
-        });
-        if status == 500 {
-            // A turn that failed has the code of its event `error`.
-            members["code"] = json!({ "type": "string" });
-        }
-        let error = json!({
-            "type": "object", "properties": members, "required": ["message", "type", "param", "code"],
-        });
-        let schema = json!({ "type": "object", "properties": { "error": error }, "required": ["error"] });
-        response["content"] = json!({ "application/json": { "schema": schema } });
+    let named = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    let content = match errors {
+        Errors::Ours => json!({ "application/problem+json": { "schema": types.subschema_for::<Problem>() } }),
+        Errors::OpenAi => json!({ "application/json": { "schema": named(OPENAI_PROBLEM) } }),
+        Errors::Mcp => json!({ "application/json": { "schema": named(MCP_PROBLEM) } }),
+    };
+    let mut response = json!({ "description": titles.join("\n"), "content": content });
+    // A turn that failed has the code of its event `error`, and a problem of MCP is the data of the error.
+    if errors == Errors::Ours || (errors == Errors::OpenAi && status != 500) {
+        response[CODES] = json!(names);
     }
     match status {
         401 => {

@@ -5,7 +5,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use wire::protocol::{ErrorCode, Numbered};
 
-use super::contract::{Contract, Errors, problem};
+use super::contract::{Contract, Errors, MCP_PROBLEM, OPENAI_PROBLEM, problem};
 use super::path_parameter;
 use crate::router::{Row, table};
 
@@ -76,7 +76,11 @@ impl Types {
             "required": ["id", "event", "data"],
         });
         schemas.insert("ServerSentEvent".to_owned(), frame);
-        schemas.values_mut().for_each(set_references_apart);
+        schemas.extend(foreign_problems());
+        for schema in schemas.values_mut() {
+            set_references_apart(schema);
+            make_plain(schema);
+        }
         schemas
     }
 }
@@ -98,6 +102,41 @@ fn set_references_apart(schema: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// Takes away what generators of clients do not read by their defaults. They hold a member with a default for one that is
+/// always there, and stop at a schema that is `true`. Null as a default says no more than that the member may be left out.
+fn make_plain(schema: &mut Value) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(make_plain),
+        Value::Object(members) => {
+            if members.get("default") == Some(&Value::Null) {
+                members.remove("default");
+            }
+            let properties = members.get_mut("properties").and_then(Value::as_object_mut);
+            let anything = properties.into_iter().flat_map(Map::values_mut).filter(|schema| **schema == true);
+            anything.for_each(|schema| *schema = json!({}));
+            members.values_mut().for_each(make_plain);
+        }
+        _ => {}
+    }
+}
+
+/// The errors in the forms of OpenAI and of JSON-RPC.
+fn foreign_problems() -> [(String, Value); 2] {
+    let object = |members: Value| {
+        let names: Vec<String> =
+            members.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        json!({ "type": "object", "properties": members, "required": names })
+    };
+    let text = json!({ "type": "string" });
+    let error = object(json!({
+        "message": text, "type": text, "param": { "type": ["string", "null"] }, "code": text,
+    }));
+    let mut of_mcp = object(json!({ "code": { "type": "integer" }, "message": text }));
+    of_mcp["properties"]["data"] = json!({});
+    let of_mcp = object(json!({ "jsonrpc": { "const": "2.0" }, "error": of_mcp }));
+    [(OPENAI_PROBLEM.to_owned(), object(json!({ "error": error }))), (MCP_PROBLEM.to_owned(), of_mcp)]
 }
 
 /// The document.

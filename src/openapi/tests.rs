@@ -82,6 +82,37 @@ fn every_operation_has_an_example_that_its_schema_allows() {
     }
 }
 
+// Issue 51, 2: generators hold a member with a default for one that is always there, and some stop at a schema that is `true`.
+#[test]
+fn generators_can_read_it_by_their_defaults() {
+    fn walk(node: &Value, path: &str) {
+        match node {
+            Value::Object(members) => {
+                assert!(members.get("default").is_none_or(|default| !default.is_null()), "{path}");
+                let properties = members.get("properties").and_then(Value::as_object);
+                let anything = properties.into_iter().flatten().find(|(_, schema)| schema.is_boolean());
+                assert_eq!(anything, None, "{path}");
+                members.iter().for_each(|(name, value)| walk(value, &format!("{path}/{name}")));
+            }
+            Value::Array(items) => items.iter().for_each(|value| walk(value, path)),
+            _ => {}
+        }
+    }
+    let document = document();
+    walk(&document["components"], "");
+    // One type of problem for each form of errors.
+    let mut schemas = BTreeSet::new();
+    for problem in document["components"]["responses"].as_object().unwrap().values() {
+        let contents = problem["content"].as_object().unwrap().values();
+        schemas.extend(contents.map(|content| content["schema"]["$ref"].as_str().unwrap_or_default()));
+    }
+    let named = |name: &str| format!("#/components/schemas/{name}");
+    assert_eq!(
+        schemas,
+        BTreeSet::from(["Problem", "OpenAiError", "McpError"].map(named).each_ref().map(String::as_str))
+    );
+}
+
 #[test]
 fn every_reference_leads_somewhere() {
     let document = document();

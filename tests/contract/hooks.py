@@ -405,6 +405,20 @@ def before_call(context, case, kwargs):
 
 
 @schemathesis.check
+def a_problem_has_a_code_of_its_answer(ctx, response, case):
+    """The document has one schema for all problems, and the codes of each answer beside it."""
+    document, promised = case.operation.schema.raw_schema, case.operation.definition.raw["responses"].get(str(response.status_code))
+    if not promised or "$ref" not in promised or not response.content:
+        return None
+    codes = document["components"]["responses"][promised["$ref"].rsplit("/", 1)[1]].get("x-codes")
+    problem = response.json()
+    code = problem.get("code") or problem.get("error", {}).get("code")
+    assert not codes or code in codes, f"{code} is none of {codes}"
+    assert "status" not in problem or problem["status"] == response.status_code, problem
+    return None
+
+
+@schemathesis.check
 def what_the_schema_allows_is_accepted(ctx, response, case):
     try:
         return positive_data_acceptance(ctx, response, case)
