@@ -1,6 +1,7 @@
 //! The routes of the AI SDK: its requests become commands to the thread's object, which answers in the SDK's own form.
 
 use dialects::ai_sdk::{MAX_CHAT_ID, Sent, Wants};
+use engine::calls::answer as shape;
 use engine::toolbelt::client;
 use percent_encoding::percent_decode_str;
 use wire::pace::{BYTE_READ, Pace};
@@ -39,6 +40,7 @@ async fn chat(call: &Call, owner: Owner, body: &[u8]) -> Result<Asked, Failure> 
         Wants::Turn { mut request, same, follows, mut history } => {
             ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
+            shape::check(&request)?;
             chat::check_time_zone(call, &request)?;
             let turn_id = match same {
                 Some((id, message)) => {

@@ -1,5 +1,6 @@
 //! `POST /api/chat`: checks the request and hands it to its thread's object, which answers with the stream.
 
+use engine::calls::answer as shape;
 use engine::ports::Clock;
 use engine::toolbelt::client;
 use platform::clock::JsClock;
@@ -16,6 +17,7 @@ use crate::problem::Failure;
 pub async fn start(call: &Call, owner: Owner, body: &[u8]) -> Result<Answer, Failure> {
     let request = ChatRequest::parse(body)?;
     client::check(request.client_tools.as_deref().unwrap_or_default())?;
+    shape::check(&request)?;
     check_time_zone(call, &request)?;
     for member in request.ignored() {
         console_debug!("{member} was sent and is ignored");

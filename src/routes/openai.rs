@@ -1,6 +1,7 @@
 //! The routes of OpenAI's two APIs: their requests become commands to the thread's object, which answers in their form.
 
 use dialects::openai::{self, Sent, Wants};
+use engine::calls::answer as shape;
 use engine::toolbelt::client;
 use serde_json::Value;
 use uuid::Uuid;
@@ -71,6 +72,8 @@ async fn create(call: &Call, owner: Owner, body: &[u8], api: OpenAiApi) -> Resul
         Wants::Turn { mut request, after, referred, mut history } => {
             ignored.extend(foreign::instruct(call, instructions, &mut request)?);
             client::check(request.client_tools.as_deref().unwrap_or_default()).map_err(of_tools)?;
+            let (_, of_schema) = openai::shape_names(api);
+            shape::check(&request).map_err(|error| error.renamed("response_schema", of_schema))?;
             chat::check_time_zone(call, &request).map_err(|error| error.renamed("time_zone", time_zone))?;
             let form = match api {
                 OpenAiApi::ChatCompletions => "chat_completions",
@@ -136,6 +139,8 @@ pub fn error(status: u16, problem: &Value) -> Vec<u8> {
     let member = |name: &str| problem.get(name).and_then(Value::as_str);
     let (code, detail, field) =
         (member("code").unwrap_or_default(), member("detail").unwrap_or_default(), member("field"));
+    // The thread alone knows whether the model gets the functions of clients.
+    let field = field.map(|field| if field == "must_call" { "tool_choice" } else { field });
     let message = field.map_or_else(|| detail.to_owned(), |field| format!("{field}: {detail}"));
     openai::error(status, code, &message, field)
 }

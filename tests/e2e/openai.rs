@@ -5,6 +5,7 @@
 mod examples;
 mod following;
 mod repeated;
+mod shaped;
 mod unanswered;
 mod unlisted;
 

@@ -33,6 +33,19 @@ workflow_target?: string, workflow_id?: string,
  */
 media_generation?: Record<string, unknown>, client_tools?: Array<ClientTool>, 
 /**
+ * Whether calls of these tools in one reply are asked at once. Without it, and in the editor, they are asked one at a
+ * time.
+ */
+client_tools_at_once?: boolean, 
+/**
+ * A JSON Schema of type object. The answer is then JSON that satisfies it, as text, and comes once it does.
+ */
+response_schema?: Record<string, unknown>, 
+/**
+ * The client's tools of which the model must call one before it answers.
+ */
+must_call?: Array<string>, 
+/**
  * Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
  * none.
  */

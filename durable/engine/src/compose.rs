@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::agents::{DIGEST_CALL, REPLY_CALL, discuss, task, terminate, todo, websearch};
 use crate::agents::{dump_agent, list_agents, restore_agent};
-use crate::calls::{finish, memory, subtask};
+use crate::calls::{answer, finish, memory, subtask};
 use crate::hooks;
 use crate::journal::{Entry, History, Past, Shown, TurnSpec};
 use crate::own::{OwnCall, OwnCalls};
@@ -20,6 +20,7 @@ use crate::workflow::{self, complete};
 const CALLS: &[&Own] = &[
     &subtask::CALL,
     &finish::CALL,
+    &answer::CALL,
     &memory::LIST_CALL,
     &memory::READ_CALL,
     &memory::WRITE_CALL,
@@ -135,6 +136,7 @@ mod tests {
             [
                 "run_subtask",
                 "finish_subtask",
+                "give_answer",
                 "memory_list",
                 "memory_read",
                 "memory_write",
@@ -160,10 +162,12 @@ mod tests {
                 "__step_output__"
             ]
         );
-        // A subtask declares `finish_subtask` from its schema, and a step of a workflow `__step_output__` from its tools;
-        // `hook` needs the operator's leave, and `complete_step` a session. Only the service calls the others.
+        // A subtask declares `finish_subtask` from its schema, a root `give_answer` from that of its request, and a step of a
+        // workflow `__step_output__` from its tools; `hook` needs the operator's leave, and `complete_step` a session. Only the
+        // service calls the others.
         let elsewhere = [
             "finish_subtask",
+            "give_answer",
             "plan_step",
             "route_request",
             "hook",

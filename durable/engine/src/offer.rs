@@ -25,6 +25,8 @@ pub struct InContext {
     pub todos: bool,
     /// Whether the turn works on the session of a workflow.
     pub session: bool,
+    /// Whether the calls of the client's tools in one reply are asked at once.
+    pub clients_at_once: bool,
 }
 
 impl InContext {
@@ -58,7 +60,10 @@ pub fn offered(
         .iter()
         .filter(|tool| !tool.is_opt_in() || context.profile.tools.contains(&tool.spec().name.as_str()));
     let registered = registered.map(|tool| tool.spec().clone());
-    let all = own.chain(of_agents).chain(registered).chain(clients.iter().map(client::spec));
+    let all = own
+        .chain(of_agents)
+        .chain(registered)
+        .chain(clients.iter().map(|tool| client::spec(tool, context.clients_at_once)));
     let mut offered = allowed(all, policy);
     if !websearch::has_tools(offered.iter()) {
         offered.retain(|spec| spec.name != websearch::NAME);

@@ -87,6 +87,11 @@ impl OwnCalls {
         self.find(name).map_or(0, |call| call.levels)
     }
 
+    /// Whether the level that makes a call of this name ends with it.
+    pub(crate) fn ends_level(self, name: &str) -> bool {
+        self.find(name).is_some_and(|call| call.ends_level)
+    }
+
     /// Whether only the root may make calls of this name.
     pub(crate) fn root_only(self, name: &str) -> bool {
         self.find(name).is_some_and(|call| call.root_only)
@@ -94,7 +99,7 @@ impl OwnCalls {
 
     /// Whether a level that ends with its call, such as a subtask, may not make calls of this name.
     pub(crate) fn kept_from_subtasks(self, name: &str) -> bool {
-        self.find(name).is_some_and(|call| call.root_only || call.of_agents)
+        self.find(name).is_some_and(|call| call.root_only || call.of_agents || call.ends_level)
     }
 
     /// The label of a call for people, even if its other arguments are wrong.

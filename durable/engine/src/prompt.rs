@@ -1,7 +1,7 @@
 //! The system prompt of a turn's root. The tests hold the rules of a prompt, not its prose.
 
-use crate::calls::{memory, subtask};
-use crate::journal::Session;
+use crate::calls::{answer, memory, subtask};
+use crate::journal::{AnswerShape, Session};
 use crate::marks::{data, quoted};
 use crate::plan;
 use crate::profiles::{ContextProfile, Limits};
@@ -20,6 +20,8 @@ pub struct About<'a> {
     pub browser: Option<&'a BrowserContext>,
     /// The session on which the turn works.
     pub session: Option<&'a Session>,
+    /// The shape that the request wants of the answer.
+    pub shape: Option<&'a AnswerShape>,
 }
 
 /// The root's prompt. Each call of the engine brings its own part.
@@ -43,6 +45,9 @@ pub fn root(about: About<'_>, limits: &Limits) -> String {
     }
     if let Some(session) = about.session {
         prompt.push_str(&workflow::prompt::guidance(session));
+    }
+    if let Some(shape) = about.shape {
+        prompt.push_str(&answer::guidance(shape));
     }
     if !about.has_tools {
         prompt.push('\n');

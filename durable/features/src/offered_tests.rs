@@ -26,6 +26,7 @@ fn offered(kind: ContextKind, name: Option<&str>, resources: &Resources) -> Vec<
         agents: false,
         todos: false,
         session: false,
+        clients_at_once: false,
     };
     offer(&Standard::new(resources), &[], &policy, in_context)
 }

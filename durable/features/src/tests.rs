@@ -344,7 +344,8 @@ pub fn in_a_thread() -> InContext {
 
 pub fn in_context(name: &str, has_draft: bool) -> InContext {
     let profile = *ContextProfile::named(name).unwrap();
-    InContext { profile, has_draft, agent_hooks: false, agents: false, todos: false, session: false }
+    let (agent_hooks, agents, todos, session, clients_at_once) = (false, false, false, false, false);
+    InContext { profile, has_draft, agent_hooks, agents, todos, session, clients_at_once }
 }
 
 // B-020 B-069 B-101: a context with plans offers them, and each context `agent_update_plan` while a plan waits.

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use engine::budget::Amount;
 use engine::hooks::speak_of_todos;
 use engine::journal::{
-    AgentLife, AgentSetting, ESTIMATES, FORMAT, Guards, LEAST_READER, LocalTime, MARKS, Session, Setting,
-    Summaries, TurnSpec,
+    AgentLife, AgentSetting, AnswerShape, ESTIMATES, FORMAT, Guards, LEAST_READER, LocalTime, MARKS, Session,
+    Setting, Summaries, TurnSpec,
 };
 use engine::offer::InContext;
 use engine::plan::update;
@@ -70,6 +70,10 @@ pub struct Frame<'a> {
     pub draft: Option<Plan>,
     /// The tools that the client brings.
     pub client_tools: &'a [ClientTool],
+    /// Whether their calls of one reply are asked at once.
+    pub clients_at_once: bool,
+    /// The shape that the request wants of the answer.
+    pub shape: Option<AnswerShape>,
     /// Whether it was written for another service.
     pub is_foreign: bool,
     /// Whether it can show a person the forms of tools.
@@ -129,9 +133,12 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
     // The operator's are asked first.
     let all_hooks: Vec<Hook> = hooks.all.iter().chain(&frame.hooks).cloned().collect();
     let (todos, session) = (agent_hooks || speak_of_todos(all_hooks.iter()), frame.session.is_some());
-    let in_context = InContext { profile: *context, has_draft, agent_hooks, agents, todos, session };
+    let (profile, clients_at_once) = (*context, frame.clients_at_once);
+    let in_context = InContext { profile, has_draft, agent_hooks, agents, todos, session, clients_at_once };
     let tools = engine::offer::offered(parts.tools.as_ref(), frame.client_tools, &policy, in_context);
     let has_tools = chain.first.choice.calls() && !tools.is_empty();
+    let shape =
+        frame.shape.as_ref().map(|shape| super::shapes::possible(shape, &chain, &tools)).transpose()?;
     // The prompt speaks of the plan only where the call is there.
     let acts = has_draft && tools.iter().any(|spec| spec.name == update::NAME);
     let draft = frame.draft.clone().filter(|_| acts);
@@ -147,6 +154,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         draft: draft.as_ref(),
         browser: frame.browser,
         session: frame.session.as_ref(),
+        shape,
     };
     let takes = *thread.deployment.once(|var| limits::client_instructions(var)).map_err(misconfigured)?;
     let given =
@@ -177,6 +185,7 @@ pub fn compose(thread: &Thread, frame: &Frame<'_>) -> Result<(TurnSpec, Parts), 
         local_time: frame.time_zone.and_then(|zone| local_time(thread, zone, frame.user_message.created_at)),
         forms: frame.takes_forms && !policy.allowed_mcp_servers.is_empty(),
         draft_context: draft_context.transpose()?.flatten(),
+        shape: shape.cloned().map(Box::new),
         ..setting(frame, &limits, has_tools, draft)
     };
     let subtask_chain = other(Role::Subagent);

@@ -18,6 +18,8 @@ pub mod queueing;
 pub mod reader;
 pub mod revival;
 pub mod sessions;
+#[cfg(target_arch = "wasm32")]
+mod shapes;
 pub mod sse;
 pub mod storage;
 pub mod translated;

@@ -38,6 +38,14 @@ fn prompt_with(thread: &Thread, policy: &ToolPolicy, draft: Option<&Plan>) -> Re
     let context = &ContextProfile::of(None);
     let roles = &compose::configuration(thread)?.roles;
     let has_tools = roles.of(context.role).unwrap_or(&roles.primary).first.choice.calls();
-    let about = prompt::About { context, entity_id: None, has_tools, draft, browser: None, session: None };
+    let about = prompt::About {
+        context,
+        entity_id: None,
+        has_tools,
+        draft,
+        browser: None,
+        session: None,
+        shape: None,
+    };
     Ok(prompt::root(about, &compose::limits(&thread.deployment, context)?) + &features::guidance(policy))
 }

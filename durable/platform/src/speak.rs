@@ -14,7 +14,7 @@ use wire::protocol::{AnswerForm, ApiError, Awaited, Decision, Dialect, ErrorCode
 use super::chat::StopWhenDropped;
 use super::reader::{Reader, Source};
 use super::respond::{internal, no_content, translated_response};
-use super::revive::on_hold;
+use super::revive::{OpenTurn, on_hold};
 use super::thread::Thread;
 
 impl Thread {
@@ -59,9 +59,7 @@ impl Thread {
             self.cancel(owner).await?;
         }
         let (gives, before) = (!answers.is_empty(), self.store.last_seq()?);
-        for answer in answers {
-            self.take(answer, address.clone())?;
-        }
+        let dialect = dialect.after_waits(self.take(answers, address)?);
         let turn = match &read {
             // Answers may be late: then the client reads how the turn ended.
             Some((turn_id, _)) => self.store.turn(turn_id)?,
@@ -95,17 +93,29 @@ impl Thread {
         }
     }
 
-    /// Hands in an answer. A client sends all its answers again, so one that no call waits for changes nothing.
-    fn take(self: &Rc<Self>, given: GivenAnswer, address: Option<String>) -> Result<Receipt, ApiError> {
-        let GivenAnswer { id, decision, content, is_error } = given;
-        let answer = match decision {
-            None => return self.hand_in(&id, Awaited::Client, Answer::Result { content, is_error }, None),
-            Some(Decision::Approve) if !content.is_empty() => Answer::Result { content, is_error: false },
-            Some(Decision::Approve) => Answer::Approve,
-            Some(Decision::ApproveForThread) => Answer::ApproveForThread,
-            Some(Decision::Deny | Decision::Expired | Decision::Standing) => Answer::Deny,
-        };
-        self.hand_in(&id, Awaited::Approval, answer, address)
+    /// Hands in answers. A client sends all its answers again, so one that no call waits for changes nothing. Returns how often
+    /// the turn had waited before those that it took; 0 where it took none.
+    fn take(self: &Rc<Self>, answers: Vec<GivenAnswer>, address: Option<String>) -> Result<u32, ApiError> {
+        let mut waits = 0;
+        for GivenAnswer { id, decision, content, is_error } in answers {
+            let (on, address) = match decision {
+                None => (Awaited::Client, None),
+                Some(_) => (Awaited::Approval, address.clone()),
+            };
+            let answer = match decision {
+                None => Answer::Result { content, is_error },
+                Some(Decision::Approve) if !content.is_empty() => Answer::Result { content, is_error: false },
+                Some(Decision::Approve) => Answer::Approve,
+                Some(Decision::ApproveForThread) => Answer::ApproveForThread,
+                Some(Decision::Deny | Decision::Expired | Decision::Standing) => Answer::Deny,
+            };
+            if let (Receipt::Taken, OpenTurn::Run(run)) =
+                (self.hand_in(&id, on, answer, address)?, self.open()?)
+            {
+                waits = run.turn.parkings();
+            }
+        }
+        Ok(waits)
     }
 
     /// The message that a version replaces: that of the newest turn which follows the same one. `follows` is that one, or a

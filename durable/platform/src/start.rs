@@ -11,11 +11,12 @@ use crate::storage::keys::Keys;
 use crate::storage::outgoing::Outgoing;
 use crate::storage::thread::{Rules, ThreadMeta};
 use crate::storage::turn::{TurnRow, TurnStatus};
+use engine::calls::answer;
 use engine::journal::{History, MAIN};
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
-use wire::protocol::{ApiError, Dialect, Role, Seq, StoredMessage, WorkflowDetail};
+use wire::protocol::{ApiError, ContextKind, Dialect, Role, Seq, StoredMessage, WorkflowDetail};
 
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
@@ -184,6 +185,9 @@ impl Thread {
             browser: request.browser_context.as_ref(),
             draft: if opening.is_new { None } else { self.store.draft(&opening.standing.path)? },
             client_tools: request.client_tools.as_deref().unwrap_or_default(),
+            clients_at_once: request.client_tools_at_once == Some(true)
+                && request.kind() != ContextKind::Editor,
+            shape: answer::shape(request.response_schema.as_ref(), request.must_call.as_deref()),
             is_foreign: ask.chat.dialect.is_some(),
             takes_forms: ask.chat.dialect.as_ref().is_none_or(Dialect::takes_forms),
             approved: rules.approved,

@@ -212,6 +212,7 @@ fn spec() -> TurnSpec {
         agents: false,
         todos: false,
         session: false,
+        clients_at_once: false,
     };
     let tools = offered(&NoTools, &[], &policy, in_context);
     let mut choice = ModelChoice::new("scripted", "talker");

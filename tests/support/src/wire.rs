@@ -13,6 +13,7 @@ use crate::Event;
 const ERRORS: &[&str] = &[
     "budget_exceeded",
     "iteration_limit",
+    "shape_missed",
     "blocked",
     "cancelled",
     "superseded",

@@ -21,7 +21,7 @@ use wire::protocol::{ApiError, ChatRequest, Content, ErrorCode, GivenAnswer, IfR
 /// The longest id of a chat, in bytes: it stands in addresses.
 pub const MAX_CHAT_ID: usize = 1_024;
 /// The options of the service in a body, and their names in its own one.
-const OPTIONS: [(&str, &str); 10] = [
+const OPTIONS: [(&str, &str); 11] = [
     ("model", "model"),
     ("tools", "client_tools"),
     ("chat_context", "chat_context"),
@@ -32,6 +32,7 @@ const OPTIONS: [(&str, &str); 10] = [
     ("workspace", "workspace"),
     ("agents", "agents"),
     ("time_zone", "time_zone"),
+    ("response_schema", "response_schema"),
 ];
 
 /// The members of a body, and those that decide what is wanted.
@@ -199,6 +200,7 @@ impl Body<'_> {
             tool.client_name = is_shortened.then_some(theirs);
         }
         request.content = content;
+        request.client_tools_at_once = request.client_tools.as_ref().map(|_| true);
         // The client closes its connection where a person wants to stop, or has gone on.
         request.if_running = Some(IfRunning::Supersede);
         request.model = request.model.filter(|model| model != DEFAULT_MODEL);

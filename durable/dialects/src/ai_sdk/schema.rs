@@ -45,6 +45,8 @@ pub struct ChatBody {
     /// The user's time zone, a name of the IANA time zone database.
     #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
     time_zone: Option<String>,
+    /// A JSON Schema of type object: the answer is then JSON that satisfies it, as text.
+    response_schema: Option<Map<String, Value>>,
 }
 
 /// A list of tools, or a map from names to the rest of each.

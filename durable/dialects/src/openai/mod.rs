@@ -9,6 +9,7 @@ mod messages;
 mod request;
 mod responses;
 mod schema;
+mod shape;
 mod text;
 
 use wire::protocol::ApiError;
@@ -19,6 +20,7 @@ use crate::template::{Hole, fill, filled, separate};
 pub use encoder::Encoder;
 pub use request::{Sent, Wants};
 pub use schema::{CompletionBody, ResponseBody};
+pub use shape::names as shape_names;
 
 /// The prefixes of our ids: of answers, of calls of the client, and of questions to a person.
 const COMPLETION: &str = "chatcmpl";

@@ -6,11 +6,13 @@ use uuid::Uuid;
 
 use super::conversation::Messages;
 use super::messages::{Kind, answer, content, conversation, is_system, kind, role, text_of};
+use super::shape;
 use crate::given::{DEFAULT_MODEL, MAX_ANSWERS, Part, at, history, too_long};
 use crate::ids::Place;
 use crate::instructions::Instructions;
 use crate::names::named;
 use crate::pieces::{MAX_PIECE, Members, Newest, Piece, too_much};
+use wire::model::RawValueEq;
 use wire::pace::Pace;
 use wire::protocol::{
     AnswerForm, ApiError, ChatRequest, ClientTool, Content, ErrorCode, GivenAnswer, IfRunning, OpenAi,
@@ -23,7 +25,7 @@ const MAX_IGNORED: (usize, usize) = (32, 64);
 const MAX_THREAD: usize = 1_024;
 
 /// The members that have an effect, or are refused where they would have one.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 18] = [
     "background",
     "input",
     "instructions",
@@ -32,6 +34,7 @@ const KNOWN: [&str; 17] = [
     "metadata",
     "model",
     "n",
+    PARALLEL,
     "previous_response_id",
     "response_format",
     "stream",
@@ -44,14 +47,16 @@ const KNOWN: [&str; 17] = [
 ];
 
 /// The members without an effect, with the value that says what the service does anyway.
-const ANYWAY: [(&str, &str); 2] = [("parallel_tool_calls", "true"), ("store", "true")];
+const ANYWAY: [(&str, &str); 1] = [("store", "true")];
+
+/// The member that says whether calls of one reply are asked at once.
+const PARALLEL: &str = "parallel_tool_calls";
 
 /// The members with few values that an agent can follow, as JSON, and why it takes no other.
 const TAKEN: &[(&str, &[&str], &str)] = &[
     ("n", &["1"], "a turn has one answer"),
     ("logprobs", &["false"], "the service has no probabilities of tokens"),
     ("top_logprobs", &["0"], "the service has no probabilities of tokens"),
-    ("tool_choice", &[r#""auto""#, r#""none""#], "the model chooses its tools itself: `auto` or `none`"),
 ];
 
 /// A request in our own terms.
@@ -79,6 +84,13 @@ pub enum Wants {
     Turn { request: Box<ChatRequest>, after: Option<Place>, referred: Option<Place>, history: Vec<String> },
     /// To answer calls of an answer, and read the next one.
     Answers { answers: Vec<GivenAnswer>, place: Place },
+}
+
+/// The client's tools, and the shape that it wants of the answer.
+struct Wish {
+    tools: Vec<ClientTool>,
+    must_call: Option<Vec<String>>,
+    schema: Option<RawValueEq>,
 }
 
 /// The members of a body, not yet read.
@@ -117,21 +129,14 @@ impl Body<'_> {
                 return Err(ApiError::field(*name, *detail));
             }
         }
-        let format = match self.api {
-            OpenAiApi::ChatCompletions => {
-                self.get("response_format").map(|format| ("response_format", format))
-            }
-            OpenAiApi::Responses => {
-                self.get("text").and_then(|text| Some(("text.format", text.get("format")?.clone())))
-            }
-        };
-        match format {
-            Some((name, format)) if *at(&format, "type") != "text" => Err(ApiError::field(
-                name,
-                "the agent answers in text of its own form: `text` is the only type",
-            )),
-            _ => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// The client's tools, and the shape of the answer that it wants.
+    fn wish(&self) -> Result<Wish, ApiError> {
+        let tools = self.tools()?;
+        let must_call = shape::must_call(self.get("tool_choice").as_ref(), &tools, self.api)?;
+        Ok(Wish { must_call, tools, schema: shape::schema(&self.members, self.api)? })
     }
 
     fn ignored(&self) -> Vec<String> {
@@ -245,7 +250,7 @@ impl Sent {
         let usage = *at(&body.object("stream_options")?, "include_usage") == true;
         let mut how = OpenAi { api, form, usage, background, segment: 0, after: None };
         let ignored = body.ignored();
-        let (wants, instructions) = body.wants(thread).await?;
+        let (wants, instructions) = body.wants(thread, body.wish()?).await?;
         if let Wants::Answers { place, .. } = &wants {
             how.segment = place.segment.saturating_add(1);
         }
@@ -279,13 +284,13 @@ impl Body<'_> {
     }
 
     /// The wish at the end of the conversation, and the instructions beside it.
-    async fn wants(&self, thread: Option<Uuid>) -> Result<(Wants, Instructions), ApiError> {
+    async fn wants(&self, thread: Option<Uuid>, wish: Wish) -> Result<(Wants, Instructions), ApiError> {
         let (name, list, only) = self.list().await?;
         let instructions = self.instructions(name, &list).await?;
         if let Some(only) = only {
             let units = self.members.pieces.get(name).map_or(0, Piece::units);
             return Ok((
-                self.turn(Content::Text(only), (name, units), None, Vec::new()).await?,
+                self.turn(Content::Text(only), (name, units), wish, (None, Vec::new())).await?,
                 instructions,
             ));
         }
@@ -328,7 +333,7 @@ impl Body<'_> {
         let missing = || ApiError::field(name, "expected at least one message of the user");
         let (at, units, content) = question.ok_or_else(missing)?;
         let history = history(&mut messages).await?;
-        let turn = self.turn(content, (&at, units), messages.referred, history).await?;
+        let turn = self.turn(content, (&at, units), wish, (messages.referred, history)).await?;
         Ok((turn, messages.instructions))
     }
 
@@ -337,15 +342,19 @@ impl Body<'_> {
         &self,
         content: Content,
         (at, units): (&str, usize),
-        referred: Option<Place>,
-        history: Vec<String>,
+        Wish { tools, must_call, schema }: Wish,
+        (referred, history): (Option<Place>, Vec<String>),
     ) -> Result<Wants, ApiError> {
         let (zone, time_zone) = self.time_zone()?;
+        let at_once = self.get(PARALLEL).is_none() || self.flag(PARALLEL)?;
         let request = ChatRequest {
             content,
             if_running: Some(IfRunning::Supersede),
             model: self.members.text("model")?.filter(|model| model != DEFAULT_MODEL),
-            client_tools: Some(self.tools()?),
+            client_tools_at_once: Some(at_once).filter(|_| !tools.is_empty()),
+            client_tools: Some(tools),
+            must_call,
+            response_schema: schema,
             // A closed stream of Chat Completions cannot be read on.
             cancel_on_disconnect: Some(self.api == OpenAiApi::ChatCompletions),
             time_zone,
@@ -354,7 +363,11 @@ impl Body<'_> {
         let content = format!("{at}.content");
         // The check decodes the files.
         self.pace.before(units).await?;
-        let renamed = |error: ApiError| error.renamed("content", &content).renamed("time_zone", zone);
+        let (form, _) = shape::names(self.api);
+        let renamed = |error: ApiError| {
+            let error = error.renamed("content", &content).renamed("time_zone", zone);
+            error.renamed("response_schema", form).renamed("must_call", "tool_choice")
+        };
         let request = request.checked().map_err(renamed)?;
         let after = match self.api {
             OpenAiApi::ChatCompletions => None,

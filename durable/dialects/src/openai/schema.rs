@@ -17,6 +17,12 @@ pub struct CompletionBody {
     /// Functions that the client carries out.
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     tools: Option<Vec<Map<String, Value>>>,
+    /// `auto`, `none`, `required`, or one of the functions, which the model must call before it answers.
+    tool_choice: Option<Value>,
+    /// Whether functions of one reply are asked at once; true by default.
+    parallel_tool_calls: Option<bool>,
+    /// The form of the answer: `text`, `json_object`, or `json_schema` with a schema that it satisfies.
+    response_format: Option<Map<String, Value>>,
     /// The user's time zone, a name of the IANA time zone database. `metadata` may have it instead.
     #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
     time_zone: Option<String>,
@@ -41,6 +47,12 @@ pub struct ResponseBody {
     /// Functions that the client carries out.
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     tools: Option<Vec<Map<String, Value>>>,
+    /// `auto`, `none`, `required`, or one of the functions, which the model must call before it answers.
+    tool_choice: Option<Value>,
+    /// Whether functions of one reply are asked at once; true by default.
+    parallel_tool_calls: Option<bool>,
+    /// `format` is the form of the answer: `text`, `json_object`, or `json_schema` with a schema that it satisfies.
+    text: Option<Map<String, Value>>,
     /// The user's time zone, a name of the IANA time zone database. `metadata` may have it instead.
     #[cfg_attr(feature = "openapi", schemars(length(max = 64)))]
     time_zone: Option<String>,

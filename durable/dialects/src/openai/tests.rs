@@ -3,4 +3,5 @@ mod history;
 mod instructions;
 mod requests;
 mod resets;
+mod shapes;
 mod time_zone;

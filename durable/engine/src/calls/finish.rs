@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::own::OwnCall;
 use crate::ports::ToolError;
-use crate::toolbelt::{OutputSchema, ToolSpec};
+use crate::toolbelt::ToolSpec;
 use crate::turn::composite::{Carrier, Outcome, Own};
 use crate::turn::{Level, Turn};
 use wire::model::RawValueEq;
@@ -28,20 +28,17 @@ pub(crate) fn spec(output_schema: &Rc<RawValueEq>) -> ToolSpec {
     ToolSpec { input_schema: Rc::clone(output_schema), ..super::declared(NAME) }
 }
 
-fn carry_out(turn: &Turn, level: &Level, payload: &str) -> Outcome {
-    Outcome::of(match level.schema() {
-        Some(schema) => accept(turn, level, schema, payload),
-        None => Err(ToolError(level.belt.refusal(NAME))),
-    })
+pub(super) fn carry_out(turn: &Turn, level: &Level, payload: &str) -> Outcome {
+    Outcome::of(accept(turn, level, payload))
 }
 
 /// Accepts a payload as the caller's result, uncut: one that would have to be cut is refused like one that
 /// misses its schema.
-fn accept(turn: &Turn, level: &Level, schema: &OutputSchema, payload: &str) -> Result<String, ToolError> {
+fn accept(turn: &Turn, level: &Level, payload: &str) -> Result<String, ToolError> {
     let (bytes, limit) = (payload.len(), turn.spec.limits.tool_result_bytes);
     if bytes > limit {
         return Err(ToolError(format!("the result has {bytes} bytes, the limit is {limit}: shorten it")));
     }
-    let checked = schema.check(payload).and_then(|()| level.accepts(payload));
+    let checked = level.checked(payload).unwrap_or_else(|| Err(level.belt.refusal(NAME)));
     checked.map(|()| "accepted".to_owned()).map_err(ToolError)
 }

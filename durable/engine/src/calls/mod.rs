@@ -4,7 +4,8 @@
 //! A call passes its guards in a fixed order: policy when tools are offered, policy again when the call comes (entry 0
 //! freezes `ToolPolicy`), hooks, a person, budget, arguments, run. A guard can only deny.
 //!
-//! A structured subtask (`output_schema`) ends only with a `finish_subtask` whose payload satisfies the schema. Models
+//! A structured subtask (`output_schema`) ends only with a `finish_subtask` whose payload satisfies the schema, and a root
+//! whose request has a `response_schema` with such a `give_answer`. Models
 //! write these schemas, so `toolbelt/schema.rs` bounds them before it compiles them: size, depth, references that stay
 //! inside, patterns, and the checks of one place of a payload in the worst case.
 //!
@@ -13,6 +14,7 @@
 //! begins with (memories, passages, custom instructions, the lists of servers' tools) was looked up before it, and
 //! entry 0 has it.
 
+pub mod answer;
 pub mod finish;
 pub mod memory;
 pub(crate) mod question;
@@ -27,4 +29,4 @@ fn declared(name: &str) -> ToolSpec {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -154,7 +154,7 @@ fn opening(turn: &Turn, parent: &Level, arguments: &str) -> Result<Opening, Tool
         left_out,
         ..LevelSpec::new(Work::Subtask.models(), system, arguments.instructions, limits.iterations)
     };
-    let shared = belt.without(|name| turn.facts().kept_from_subtasks(name) || name == finish::NAME);
+    let shared = belt.without(|name| turn.facts().kept_from_subtasks(name));
     Ok(Opening { spec, shared })
 }
 

@@ -61,8 +61,11 @@ const WITH_LIVES: u32 = 8;
 /// The same of a turn with a hook that judges answers: older code would show them unjudged.
 const WITH_ANSWER_HOOKS: u32 = 9;
 
+/// The same of a turn whose answer has a shape: older code would answer in prose.
+const WITH_SHAPE: u32 = 10;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_ANSWER_HOOKS;
+pub(crate) const NEWEST_READ: u32 = WITH_SHAPE;
 
 /// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
 pub const ESTIMATES: u32 = 1;
@@ -104,6 +107,9 @@ fn of_answer_hooks(setting: &Setting) -> u32 {
 }
 
 fn of_setting(setting: &Setting) -> u32 {
+    if setting.shape.is_some() {
+        return WITH_SHAPE;
+    }
     if setting.life.is_some() || setting.agents.as_ref().is_some_and(|agents| agents.has_lives) {
         return WITH_LIVES;
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentLife, AgentSetting, Session};
+use super::{AgentLife, AgentSetting, AnswerShape, Session};
 use crate::profiles::{Chain, Role};
 use crate::toolbelt::ToolSpec;
 use wire::model::Message;
@@ -85,6 +85,9 @@ pub struct Setting {
     /// The client's instructions for the turn, in the same way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_instructions: Option<ClientInstructions>,
+    /// The shape of the answer, where the request wants one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Box<AnswerShape>>,
 }
 
 /// The chat context of a waiting plan, in a turn of another context.
@@ -210,6 +213,7 @@ impl Default for Setting {
             session: None,
             instructions: Vec::new(),
             client_instructions: None,
+            shape: None,
         }
     }
 }

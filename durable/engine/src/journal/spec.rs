@@ -2,6 +2,7 @@
 
 use super::{NEWEST_READ, TurnSpec, Work};
 use crate::profiles::{Chain, Role};
+use wire::protocol::Place;
 
 impl TurnSpec {
     /// The reason why this code must end the turn; none where it may go on.
@@ -61,6 +62,13 @@ impl TurnSpec {
             Work::Notes => "workflow_notes",
             Work::Read => "read",
         }
+    }
+
+    /// Whether a call of this name at this place gives the answer of the turn. Readers get that as text once it has passed, and
+    /// not the call.
+    pub fn is_answer(&self, place: &Place, name: &str) -> bool {
+        let answer = self.setting.shape.as_ref().and_then(|shape| shape.answer.as_ref());
+        place.depth == 0 && answer.is_some_and(|answer| answer.name == name)
     }
 
     /// Whether the user's message is blank (B-062).

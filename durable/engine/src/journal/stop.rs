@@ -14,6 +14,8 @@ wire::tagged! {
         "iteration_limit" => IterationLimit { limit: u32 },
         /// A hook blocked the answer of the root, and each rewriting of it.
         "blocked" => Blocked { hook: String, reason: String },
+        /// The model did not give the answer in the shape that the request wants.
+        "shape_missed" => ShapeMissed { detail: String },
         /// A person cancelled.
         "cancelled" => Cancelled,
         /// A newer request took over the thread.

@@ -357,6 +357,7 @@ fn a_member_of_an_agent_a_hook_or_a_session_raises_the_least_reader_or_says_why_
     let data = schemars::schema_for!(DataUrl);
     assert_eq!((&data.as_value()["type"], &data.as_value()["properties"]), (&json!("string"), &Value::Null));
     // The reasons that name a number.
+    assert_eq!(least_reader(|spec| spec.setting.shape = Some(Box::default())), 10);
     assert_eq!(least_reader(|spec| spec.setting.hooks = vec![hook("answer")]), 9);
     assert_eq!(least_reader(|spec| spec.setting.agents = agents(std::slice::from_ref(&kept))), 9);
     assert_eq!(least_reader(|spec| spec.setting.life = Some(Box::new(AgentLife::default()))), 8);

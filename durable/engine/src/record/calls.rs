@@ -79,6 +79,9 @@ impl Record {
             Some(Settled::Route(role)) => self.routed = role,
             Some(Settled::Step { .. }) | None => {}
         }
+        if self.spec.is_answer(&pending.place, &pending.call.name) && !end.is_error && self.draft.is_empty() {
+            self.draft.push(pending.call.arguments.clone());
+        }
         self.note_unanswered(&pending, end);
         self.note_within(&pending, end);
         let goal = self.spec.setting.goal.as_ref();
@@ -130,7 +133,8 @@ impl Record {
         all.map(|(_, told, text)| (told.to_owned(), text))
     }
 
-    /// Closes a call in the tree and in the telemetry; a refused one gets its node only now.
+    /// Closes a call in the tree and in the telemetry; a refused one gets its node only now. The call that gives an answer has
+    /// neither: the answer itself is told.
     fn tool_ended(
         &mut self,
         pending: &PendingCall,
@@ -138,6 +142,9 @@ impl Record {
         decision: Option<Decision>,
         elapsed_ms: u64,
     ) {
+        if self.spec.is_answer(&pending.place, &pending.call.name) {
+            return;
+        }
         if pending.since_ms.is_none() {
             self.add_node(pending, elapsed_ms);
         }
@@ -160,6 +167,9 @@ impl Record {
 
     fn add_node(&mut self, pending: &PendingCall, started_ms: u64) {
         let PendingCall { id, call, place, .. } = pending;
+        if self.spec.is_answer(place, &call.name) {
+            return;
+        }
         let title = self.own.title(&call.name, &call.arguments);
         self.node_of.insert(id.clone(), self.tree.nodes.len());
         self.tree.nodes.push(TreeNode {

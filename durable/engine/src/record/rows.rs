@@ -76,6 +76,9 @@ impl Record {
             }
             // The reason may name what nobody should read.
             TurnStop::Blocked { hook, .. } => self.failed("turn", "answer", None, "blocked", &[hook]),
+            TurnStop::ShapeMissed { detail } => {
+                self.failed("turn", "answer", None, "shape_missed", &[detail])
+            }
             TurnStop::Interrupted { detail } => self.failed("turn", "resume", None, "interrupted", &[detail]),
             TurnStop::Internal { detail } => self.failed("turn", "run", None, "internal", &[detail]),
             TurnStop::Cancelled | TurnStop::Superseded | TurnStop::Model { .. } => {}

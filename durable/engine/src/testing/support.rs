@@ -151,6 +151,8 @@ pub struct Case {
     pub policy: ToolPolicy,
     pub price: Option<Price>,
     pub client_tools: Vec<ClientTool>,
+    /// Whether their calls of one reply are asked at once.
+    pub clients_at_once: bool,
     /// How the last run ended.
     pub ran: Option<Result<Ran, LogError>>,
     /// Models after the first of the chain.
@@ -202,6 +204,7 @@ impl Case {
             policy,
             price: None,
             client_tools: Vec::new(),
+            clients_at_once: false,
             ran: None,
             then: Vec::new(),
             subtask_chain: None,
@@ -229,6 +232,7 @@ impl Case {
             agents: self.setting.agents.is_some(),
             todos: speak_of_todos(self.setting.hooks.iter()),
             session: self.setting.session.is_some(),
+            clients_at_once: self.clients_at_once,
         };
         let about = prompt::About {
             context: profile,
@@ -237,6 +241,7 @@ impl Case {
             draft,
             browser: self.setting.browser.as_ref(),
             session: self.setting.session.as_deref(),
+            shape: self.setting.shape.as_deref(),
         };
         let (price, most_tokens) = (self.price.clone(), self.most_tokens);
         let mut first = PricedModel { price, most_tokens, ..offer("m1", self.capabilities) };

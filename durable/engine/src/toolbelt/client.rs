@@ -67,9 +67,9 @@ pub fn check(tools: &[ClientTool]) -> Result<(), ApiError> {
     }
 }
 
-/// The declaration of a client's tool. Its calls run one at a time, in the model's order, since they change
-/// the document that is open there.
-pub fn spec(tool: &ClientTool) -> ToolSpec {
+/// The declaration of a client's tool. Its calls of one reply are asked one at a time, in the model's order, where they change
+/// the document that is open there; else `at_once`.
+pub fn spec(tool: &ClientTool, at_once: bool) -> ToolSpec {
     let given: &Map<String, Value> = &tool.input_schema;
     // `check` has taken the schema before.
     let normal = foreign::normalised(given).unwrap_or_else(|_| Value::Object(given.clone()));
@@ -79,7 +79,7 @@ pub fn spec(tool: &ClientTool) -> ToolSpec {
         input_schema: Rc::new(RawValueEq(raw(&Value::Null))),
         given_schema: None,
         permission_class: Some(PermissionClass::EditorMutate),
-        parallel_safe: false,
+        parallel_safe: at_once,
         exclusive_lock: None,
         read_only: false,
         idempotent: false,

@@ -54,6 +54,12 @@ pub fn normalised(given: &Map<String, Value>) -> Result<Value, String> {
     Ok(schema)
 }
 
+/// Whether a schema has that form already, but for its dialect and the annotations at its root.
+pub fn is_normal(mut given: Map<String, Value>, normal: &Value) -> bool {
+    given.retain(|name, _| name != "$schema" && !ROOT_ANNOTATIONS.contains(&name.as_str()));
+    normal.as_object() == Some(&given)
+}
+
 struct Rewriting<'a> {
     pointers: Pointers<'a>,
 }

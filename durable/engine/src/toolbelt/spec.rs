@@ -183,11 +183,12 @@ impl ToolSpec {
     }
 
     /// Whether calls of this tool run in the serial queue, in the model's order (N-046). Some tools of the
-    /// class `workspace_write` run in parallel, since they only read.
+    /// class `workspace_write` run in parallel, since they only read. Those of a client say it themselves.
     pub fn serial(&self) -> bool {
         !self.parallel_safe
             || self.exclusive_lock.is_some()
-            || self.permission_class == Some(PermissionClass::EditorMutate)
+            || (self.permission_class == Some(PermissionClass::EditorMutate)
+                && self.runs_at != RunsAt::Client)
     }
 }
 

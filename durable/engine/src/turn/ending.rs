@@ -48,8 +48,9 @@ pub(super) fn finished(turn: &Turn, root: &Level, end: LevelEnd) -> Result<(), L
         LevelEnd::ModelFailed(error) => TurnStop::Model { error },
         LevelEnd::IterationLimit(limit) => TurnStop::IterationLimit { limit },
         LevelEnd::Blocked { hook, reason } => TurnStop::Blocked { hook, reason },
-        // The root has no schema, so it never ends in these two ways.
-        LevelEnd::Structured(detail) | LevelEnd::SchemaNotSatisfied(detail) => TurnStop::Internal { detail },
+        LevelEnd::SchemaNotSatisfied(detail) => TurnStop::ShapeMissed { detail },
+        // JSON that a root gives is its text.
+        LevelEnd::Structured(detail) => TurnStop::Internal { detail },
     };
     turn.stop(why)?;
     stopped(turn, root)
@@ -94,6 +95,9 @@ pub(super) fn stopped(turn: &Turn, root: &Level) -> Result<(), LogError> {
     let mut history = root.own_messages();
     let step_key = root.step_key();
     for (index, call) in root.pending().iter().enumerate() {
+        if turn.spec.is_answer(&root.place, &call.name) {
+            continue;
+        }
         let result = last.round_result(&crate::record::keys::call_key(&step_key, index));
         let result = result.unwrap_or_else(|| failed(not_made(&note.message), 0));
         let ToolEnd { content, is_error, .. } = result;
@@ -231,6 +235,10 @@ fn note(why: &TurnStop) -> StopNote {
         TurnStop::Blocked { hook, reason } => {
             ("blocked", format!("The answer is not shown, because the hook {hook} blocked it: {reason}"))
         }
+        TurnStop::ShapeMissed { detail } => (
+            "shape_missed",
+            format!("The model gave no answer of the shape that the request wants: {detail}"),
+        ),
         TurnStop::Cancelled => ("cancelled", "It was cancelled. Send a new message to go on.".to_owned()),
         TurnStop::Superseded => ("superseded", "A newer message took its place.".to_owned()),
         TurnStop::Model { error } => (error.kind.code(), error.message.clone()),
@@ -264,6 +272,7 @@ fn finish_reason(why: &TurnStop) -> FinishReason {
         TurnStop::Interrupted { .. } => FinishReason::Interrupted,
         TurnStop::IterationLimit { .. }
         | TurnStop::Blocked { .. }
+        | TurnStop::ShapeMissed { .. }
         | TurnStop::Model { .. }
         | TurnStop::Internal { .. } => FinishReason::Error,
     }
@@ -276,6 +285,7 @@ fn retryable(why: &TurnStop) -> bool {
         TurnStop::Budget { .. }
         | TurnStop::IterationLimit { .. }
         | TurnStop::Blocked { .. }
+        | TurnStop::ShapeMissed { .. }
         | TurnStop::Cancelled
         | TurnStop::Superseded => false,
     }

@@ -11,6 +11,7 @@ mod led;
 mod prune;
 mod repeats;
 mod settled;
+mod shape;
 mod staged;
 mod start;
 mod step;
@@ -27,6 +28,7 @@ pub(super) use self::hooked::Hooked;
 pub(crate) use self::prune::fits;
 use self::prune::fixed_tokens;
 pub use self::prune::request_tokens;
+pub(super) use self::shape::Shape;
 pub(crate) use self::staged::Staged;
 pub(super) use self::start::LevelStart;
 pub use self::step::{LevelEnd, Step};
@@ -110,6 +112,7 @@ pub struct Level {
     counted: Option<Box<Counted>>,
     iterations: u32,
     schema: Option<Rc<OutputSchema>>,
+    shape: Shape,
     at_limit: AtLimit,
     /// How many results missed the schema, and the objection to the last one.
     rejected: u32,
@@ -135,6 +138,7 @@ impl Level {
             life,
             hooked,
             schema,
+            shape,
             opening,
             memory,
             digest,
@@ -148,9 +152,10 @@ impl Level {
             true => AtLimit::Returns,
             false => AtLimit::Fails,
         };
-        let ends = |spec: &&ToolSpec| own.find(&spec.name).is_some_and(|own| own.ends_level);
+        let ends = |spec: &&ToolSpec| own.ends_level(&spec.name);
         let objection = belt.iter().find(ends).map(|spec| format!("{} was never called", spec.name));
         let objection = objection.unwrap_or_default();
+        let tool_choice = if shape.unmet().is_some() { ToolChoice::Required } else { ToolChoice::Auto };
         // A model that cannot call gets no tools, so any call that it writes is refused (N-170).
         let belt = if model.calls() { belt } else { Toolbelt::new([]) };
         let tools = belt.definitions(|spec| nested.saturating_add(own.levels(&spec.name)) <= limits.depth);
@@ -184,11 +189,12 @@ impl Level {
             counted: None,
             iterations: 0,
             schema,
+            shape,
             at_limit,
             rejected: 0,
             objection,
             shortening: Shortening::No,
-            tool_choice: ToolChoice::Auto,
+            tool_choice,
             limits,
             own,
             digest,
@@ -209,8 +215,8 @@ impl Level {
                 ))
             }
             State::Model if self.iterations >= self.limits.iterations => {
-                Step::Finish(match self.schema.is_some() {
-                    true => LevelEnd::SchemaNotSatisfied(self.objection.clone()),
+                Step::Finish(match self.schema.is_some() || self.shape.unmet().is_some() {
+                    true => LevelEnd::SchemaNotSatisfied(self.shape.objection(&self.objection)),
                     false if self.at_limit == AtLimit::Returns => LevelEnd::Partial(self.so_far()),
                     false => LevelEnd::IterationLimit(self.limits.iterations),
                 })
@@ -296,12 +302,14 @@ impl Level {
         let calls: Rc<[ToolCall]> = tool_calls.iter().cloned().collect();
         self.push(Message::Assistant { content: text.clone(), tool_calls, raw });
         if is_draft {
-            self.note_draft(&text, calls.is_empty() && self.schema.is_none());
+            let is_answer = calls.is_empty() && self.schema.is_none() && self.shape.unmet().is_none();
+            self.note_draft(&text, is_answer);
         }
         if self.tool_choice == ToolChoice::Required {
             self.tool_choice = self.usual_choice();
         }
-        self.state = match (calls.is_empty(), self.schema.is_some()) {
+        let must_call = self.schema.is_some() || self.shape.unmet().is_some();
+        self.state = match (calls.is_empty(), must_call) {
             (false, _) => State::Tools(calls),
             (true, _) if finish == ReplyFinish::Pause => State::Model,
             (true, false) if is_draft => State::Draft { text, finish },
@@ -309,13 +317,7 @@ impl Level {
                 self.make_due();
                 State::Done(LevelEnd::Text { text, finish })
             }
-            (true, true) => {
-                // Prose is not a result here (N-069): the level goes on until it finishes or its iterations end.
-                let reminder = self.opening.as_ref().map(|opening| opening.spec.reminder.clone());
-                self.push(Message::User { content: reminder.unwrap_or_default().into() });
-                self.tool_choice = ToolChoice::Required;
-                State::Model
-            }
+            (true, true) => self.remind(),
         };
     }
 
@@ -334,15 +336,14 @@ impl Level {
         self.shortening != Shortening::Again && (is_result || self.follows_results())
     }
 
-    /// The schema of the level's result.
-    pub(crate) fn schema(&self) -> Option<&OutputSchema> {
-        self.schema.as_deref()
-    }
-
-    /// Checks a payload against the rules of the level's opening.
-    pub(crate) fn accepts(&self, payload: &str) -> Result<(), String> {
+    /// Checks a result: whether the level may end yet, the schema, the rules of the level's opening. None where the level ends
+    /// with no call.
+    pub(crate) fn checked(&self, payload: &str) -> Option<Result<(), String>> {
+        let schema = self.schema.as_deref()?;
         let rules = self.opening.as_ref().and_then(|opening| opening.spec.rules.as_ref());
-        rules.map_or(Ok(()), |rules| rules.check(payload))
+        let may_end = self.shape.unmet().map_or(Ok(()), Err);
+        let checked = may_end.and_then(|()| schema.check(payload));
+        Some(checked.and_then(|()| rules.map_or(Ok(()), |rules| rules.check(payload))))
     }
 
     /// The key of the current step.

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::Turn;
-use super::level::{Earlier, Level, LevelStart};
+use super::level::{Earlier, Level, LevelStart, Shape};
 use crate::journal::{AgentLife, Entry, Fact, LevelSpec, Work};
 use crate::ports::ToolError;
 use crate::profiles::Limits;
@@ -70,7 +70,7 @@ impl Turn {
             None => Rc::new(as_edited(make()?)),
         };
         let spec = &opening.spec;
-        let finish = spec.own_tools.iter().find(|tool| self.ends_level(&tool.name));
+        let finish = spec.own_tools.iter().find(|tool| self.facts().ends_level(&tool.name));
         let schema = finish.map(|tool| compile(Rc::clone(&tool.input_schema))).transpose();
         let schema =
             schema.map_err(|problem| ToolError(format!("invalid arguments at output_schema: {problem}")))?;
@@ -112,10 +112,6 @@ impl Turn {
         Within { path, place, nested: parent.nested + 1, digest, history: Vec::new(), life: None }
     }
 
-    fn ends_level(&self, name: &str) -> bool {
-        self.facts().find(name).is_some_and(|own| own.ends_level)
-    }
-
     /// Makes a child level; no other function does.
     fn child(
         &self,
@@ -142,6 +138,7 @@ impl Turn {
             instructions: spec.instructions.clone(),
             belt: opening.shared.with(spec.own_tools.iter().cloned()),
             schema,
+            shape: Shape::of_child(&spec.reminder),
             memory: parent.memory.fork(),
             digest,
             opening: Some(Rc::clone(&opening)),

@@ -13,7 +13,7 @@ use futures::{FutureExt, pin_mut};
 use super::composite::Parts;
 use super::drive::{drive, start_first};
 use super::gathered::Gathered;
-use super::level::{Earlier, Level, LevelEnd, LevelStart, MAX_SUMMARIES};
+use super::level::{Earlier, Level, LevelEnd, LevelStart, MAX_SUMMARIES, Shape};
 use super::{Halt, ending};
 use crate::journal::{Agent, Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
@@ -282,7 +282,7 @@ impl Turn {
     }
 
     fn root(&self) -> Result<Level, LogError> {
-        let Some(agent) = self.root_agent() else { return Ok(self.main()) };
+        let Some(agent) = self.root_agent() else { return self.main() };
         self.recall(&agent.name, "")?;
         Ok(self.agent_as_root(&agent))
     }
@@ -311,7 +311,7 @@ impl Turn {
         Level::new(start, self.spec.limits)
     }
 
-    fn main(&self) -> Level {
+    fn main(&self) -> Result<Level, LogError> {
         let may_summarise = self.spec.setting.summaries.is_some() && !self.spec.is_blank();
         let summaries = if may_summarise { MAX_SUMMARIES } else { 0 };
         let (mut history, earlier) =
@@ -321,6 +321,7 @@ impl Turn {
         let life = self.life_of_main();
         let (hooked, life) = (self.own_hooked().with(&life.hooks), Some(Rc::new(life)));
         let start = LevelStart { history, earlier, life, hooked, ..self.root_start() };
+        let start = start.shaped(self.spec.setting.shape.as_deref()).map_err(LogError::Storage)?;
         let mut main = Level::new(start, self.spec.limits);
         if let Some(last) = &self.spec.last_request {
             main.begin_after(last, own);
@@ -329,7 +330,7 @@ impl Turn {
         if let Some(session) = self.spec.setting.session.as_deref().filter(|_| !self.spec.is_blank()) {
             main.follow(session.clone());
         }
-        main
+        Ok(main)
     }
 
     /// The start of the root without the messages before the user's.
@@ -349,6 +350,7 @@ impl Turn {
             instructions: self.spec.content.clone(),
             belt: self.record.borrow().toolsets.get(Some(0)),
             schema: None,
+            shape: Shape::default(),
             opening: None,
             memory: AgentMemory::default(),
             digest: Digest::new().with(&self.spec.turn_id).with(&self.spec.chain.to_string()),

@@ -183,6 +183,14 @@ impl Dialect {
         }
     }
 
+    /// The same for a client whose answers were taken just now: it gets what comes after all waits so far.
+    pub fn after_waits(self, waits: u32) -> Dialect {
+        match self {
+            Dialect::OpenAi(how) => Dialect::OpenAi(OpenAi { segment: how.segment.max(waits), ..how }),
+            other => other,
+        }
+    }
+
     /// Whether the client can show a person the forms of tools.
     pub fn takes_forms(&self) -> bool {
         matches!(self, Dialect::Mcp(how) if how.state.is_some())

@@ -6,6 +6,7 @@ mod audit;
 mod bookmark;
 mod change;
 mod command;
+mod conditions;
 mod content;
 mod cost;
 mod dialect;

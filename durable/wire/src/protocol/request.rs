@@ -14,6 +14,7 @@ use super::{
     AGENT_NAME, ApiError, Content, ErrorCode, IfRunning, MAX_INSTRUCTIONS_BYTES, hook::name_of_agent,
 };
 use crate::json::or_default;
+use crate::model::RawValueEq;
 
 /// The longest name of a context's type or entity, in characters: prompts contain them.
 const MAX_CONTEXT_CHARS: usize = 200;
@@ -39,7 +40,7 @@ const MAX_CHOSEN: usize = 8;
 pub const CONTINUE: &str = "Continue.";
 
 /// The content of a request without a message.
-fn unsaid() -> Content {
+pub(super) fn unsaid() -> Content {
     Content::Parts(Vec::new())
 }
 
@@ -103,6 +104,19 @@ pub struct ChatRequest {
     #[serde(default)]
     #[cfg_attr(feature = "openapi", schemars(length(max = 128)))]
     pub client_tools: Option<Vec<ClientTool>>,
+    /// Whether calls of these tools in one reply are asked at once. Without it, and in the editor, they are asked one at a
+    /// time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_tools_at_once: Option<bool>,
+    /// A JSON Schema of type object. The answer is then JSON that satisfies it, as text, and comes once it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional, type = "Record<string, unknown>"))]
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<Map<String, Value>>"))]
+    pub response_schema: Option<RawValueEq>,
+    /// The client's tools of which the model must call one before it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schemars(length(min = 1, max = 128)))]
+    pub must_call: Option<Vec<String>>,
     /// Instructions of the client for this turn, below those of the service. At most 20,000 bytes of UTF-8. A blank text is
     /// none.
     #[serde(default)]
@@ -260,24 +274,6 @@ impl ChatRequest {
         Ok(self)
     }
 
-    /// A continuation names its thread, and stands instead of a message.
-    fn check_continuation(&self) -> Result<(), ApiError> {
-        if self.content != unsaid() {
-            let detail = "it stands instead of a message; a message needs no `continue`, because the thread has the results";
-            return Err(ApiError::field("continue", detail));
-        }
-        if self.replaces_message_id.is_some() {
-            return Err(ApiError::field("continue", "it replaces no message"));
-        }
-        if self.if_running == Some(IfRunning::Queue) {
-            return Err(ApiError::field("if_running", "a continuation cannot be queued"));
-        }
-        match self.thread_id {
-            Some(_) => Ok(()),
-            None => Err(ApiError::field("thread_id", "this member is required with `continue`")),
-        }
-    }
-
     fn check(&self) -> Result<(), ApiError> {
         self.content.check()?;
         let context = self.chat_context.as_ref();
@@ -332,6 +328,7 @@ impl ChatRequest {
             let detail = "media cannot be generated here: the one mode is `chat`";
             return Err(ApiError::field("media_generation.mode", detail));
         }
+        self.check_shape()?;
         self.check_workflow()?;
         let named = self.workspace.as_deref().map_or(Ok(()), check_workspace);
         named.map_err(|why| ApiError::field("workspace", why))

@@ -34,7 +34,7 @@ pub(super) struct Calls {
     tools: HashMap<String, Tool>,
     models: HashMap<String, Model>,
     parts: HashMap<String, Part>,
-    /// The levels whose answers a hook has judged, by their parents. Such an answer comes after its model call.
+    /// The levels whose answers a hook has judged, or their schema, by their parents. Such an answer comes after its model call.
     judged: Vec<Value>,
 }
 
@@ -117,6 +117,11 @@ impl Calls {
                 Ok(())
             }
             "hook_update" => self.hook(event, parent, depth),
+            // The call that gives an answer in JSON is the state alone: readers get the answer.
+            "agent_state" if event.text("details") == "executing_tool:give_answer" => {
+                self.judged.push(Value::Null);
+                Ok(())
+            }
             "chunk" => self.chunk(event, &parent, depth),
             _ => Ok(()),
         }

@@ -292,7 +292,7 @@ fn the_schemas_of_libraries_are_taken() {
             let (request, ..) = turn(&json!({"id": "c", "messages": [user("u", "One")], "tools": tools}));
             let tools = request.client_tools.unwrap();
             assert_eq!(client::check(&tools), Ok(()), "{row:?}");
-            row.check(&client::spec(&tools[0]));
+            row.check(&client::spec(&tools[0], false));
         }
     }
 }

@@ -10,7 +10,7 @@ use wire::model::{Message, ReplyFinish};
 use wire::protocol::{Event, FinishReason};
 
 /// A hook that judges answers by these instructions.
-pub(super) fn judging(instructions: &str) -> Value {
+pub(crate) fn judging(instructions: &str) -> Value {
     json!([{"name": "guard", "on": "answer", "instructions": instructions}])
 }
 

@@ -21,7 +21,7 @@ use crate::testing::*;
 use wire::model::ModelErrorKind;
 
 /// A turn with hooks, written as an operator writes them.
-pub(super) fn hooked(hooks: Value, script: Script) -> Case {
+pub(crate) fn hooked(hooks: Value, script: Script) -> Case {
     let mut case = Case::new(script);
     case.setting.hooks = from_variable(&hooks.to_string()).unwrap();
     case
@@ -34,7 +34,7 @@ pub(super) fn rounds(hooks: Value, rounds: Vec<Vec<(&'static str, Value)>>) -> C
 }
 
 /// The reply of a hook's model.
-pub(super) fn verdict(decision: &'static str, text: &'static str) -> Reply {
+pub(crate) fn verdict(decision: &'static str, text: &'static str) -> Reply {
     Reply::Calls(vec![("finish_subtask", json!({"decision": decision, "text": text}))])
 }
 

@@ -5,15 +5,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Case, Shown, key};
 use crate::journal::{Fact, ModelOutcome};
 use crate::record::keys;
-use wire::model::Message;
+use wire::model::{Message, ModelReply};
 use wire::protocol::{Event, HookPoint};
+
+/// The answer in JSON that a reply of the root gives by a call.
+fn given(case: &Case, reply: &ModelReply) -> Option<String> {
+    let answer = case.setting.shape.as_ref()?.answer.as_ref()?;
+    reply.tool_calls.iter().find(|call| call.name == answer.name).map(|call| call.arguments.clone())
+}
 
 /// The text of each reply that hooks had to judge, by the key of its model call.
 pub(super) fn drafted(case: &Case) -> BTreeMap<String, String> {
     let entries = case.disk.entries.borrow();
     let drafts = entries.iter().filter_map(|entry| match &entry.fact {
         Fact::ModelEnded { outcome: ModelOutcome::Drafted(reply), .. } => {
-            Some((entry.at.clone(), reply.text.clone()))
+            Some((entry.at.clone(), given(case, reply).unwrap_or_else(|| reply.text.clone())))
         }
         _ => None,
     });
@@ -32,6 +38,7 @@ fn passed(case: &Case) -> Vec<String> {
                 if !reply.tool_calls.is_empty() {
                     replies.clear();
                 }
+                replies.extend(given(case, reply).map(|_| entry.at.as_str()));
             }
             Fact::HookSaid(said) if said.point == HookPoint::Answer && said.blocks() => {
                 open.remove(keys::level(keys::about_of(&entry.at).0));

@@ -3,13 +3,16 @@
 //! The draft of an answer is the text of the reply that ends the level, behind those of replies before it that paused. It
 //! stays among the level's messages, so that the model can write it again. A message that hooks have not let pass leaves
 //! the level without its text. Nobody judges the text beside calls, so it never leaves the level.
+//!
+//! A root that gives JSON drafts too: its answer is the payload that satisfied the schema, and no other text of it leaves the
+//! level. Its history has that answer, and not the calls that gave it.
 
 use std::mem;
 use std::rc::Rc;
 
 use super::{Level, LevelEnd, State};
 use crate::profiles::Role;
-use wire::model::Message;
+use wire::model::{Message, ToolCall};
 use wire::protocol::HookPoint;
 
 /// How often a level writes a blocked answer again.
@@ -52,6 +55,11 @@ impl Drafts {
         own.into_iter().for_each(|own| *own = Rc::clone(after));
     }
 
+    /// A message of the level never leaves it.
+    pub(super) fn hold_back(&mut self, message: &Rc<Message>) {
+        self.withheld.push(Rc::clone(message));
+    }
+
     /// The draft gets no verdict any more.
     fn withhold(&mut self) {
         self.withheld.extend(self.open.drain(..).map(|draft| draft.message));
@@ -59,9 +67,10 @@ impl Drafts {
 }
 
 impl Level {
-    /// Whether hooks judge the answers of the level. Its text waits for them, also where each of them has quit.
+    /// Whether the answers of the level are judged before readers get them: by hooks, also where each of them has quit, or by
+    /// the schema of a root's answer.
     pub(in crate::turn) fn is_judged(&self) -> bool {
-        self.hooks().iter().any(|hook| hook.on == HookPoint::Answer)
+        self.shape.answer.is_some() || self.hooks().iter().any(|hook| hook.on == HookPoint::Answer)
     }
 
     /// Whether readers do not get the level's text as it comes. A summary has a form of its own, a draft waits for its verdict,
@@ -140,9 +149,12 @@ impl Level {
     pub(super) fn leaving_form(&self, message: &Rc<Message>) -> Option<Message> {
         let is_withheld = self.withholds(message);
         match message.as_ref() {
+            Message::Tool { name, .. } if self.shape.is_answer(name) => None,
             Message::Assistant { content, tool_calls, .. } if self.is_judged() => {
                 let content = if is_withheld { String::new() } else { content.clone() };
-                let (tool_calls, has_calls) = (tool_calls.clone(), !tool_calls.is_empty());
+                let leaves = |call: &&ToolCall| !self.shape.is_answer(&call.name);
+                let tool_calls: Vec<ToolCall> = tool_calls.iter().filter(leaves).cloned().collect();
+                let has_calls = !tool_calls.is_empty();
                 (has_calls || !is_withheld).then_some(Message::Assistant { content, tool_calls, raw: None })
             }
             other => (!is_withheld).then(|| other.clone()),

@@ -109,7 +109,10 @@ impl Level {
     }
 
     pub(super) fn usual_choice(&self) -> ToolChoice {
-        self.staged.as_ref().map_or(ToolChoice::Auto, |staged| staged.choice)
+        match self.shape.unmet() {
+            Some(_) => ToolChoice::Required,
+            None => self.staged.as_ref().map_or(ToolChoice::Auto, |staged| staged.choice),
+        }
     }
 
     /// The messages of the course behind the newest results.

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use super::shape::Shape;
 use super::{Earlier, Hooked, Level};
-use crate::journal::AgentLife;
+use crate::journal::{AgentLife, AnswerShape};
 use crate::memory::AgentMemory;
 use crate::own::OwnCalls;
 use crate::profiles::{Limits, Role};
@@ -37,6 +38,7 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) belt: Toolbelt,
     /// The schema of the level's result; with one, the level ends only with `finish_subtask`.
     pub(in crate::turn) schema: Option<Rc<OutputSchema>>,
+    pub(in crate::turn) shape: Shape,
     /// The journal records it with a child level's first model call. Absent at the root, which entry 0
     /// freezes.
     pub(in crate::turn) opening: Option<Rc<Opening>>,
@@ -46,6 +48,18 @@ pub(in crate::turn) struct LevelStart {
     pub(in crate::turn) own: OwnCalls,
     /// The turn's rules for estimates.
     pub(in crate::turn) estimates: u32,
+}
+
+impl LevelStart {
+    /// A root whose answer has this shape, if any. The error says why its schema does not compile.
+    pub(in crate::turn) fn shaped(self, wanted: Option<&AnswerShape>) -> Result<Self, String> {
+        let Some(wanted) = wanted else { return Ok(self) };
+        let shape = Shape::of_root(wanted);
+        let Some(answer) = &wanted.answer else { return Ok(LevelStart { shape, ..self }) };
+        let schema = OutputSchema::compile_frozen(Rc::clone(&answer.input_schema))?;
+        let belt = self.belt.with([answer.clone()]);
+        Ok(LevelStart { shape, belt, schema: Some(Rc::new(schema)), ..self })
+    }
 }
 
 impl Level {
@@ -73,6 +87,7 @@ impl Level {
             instructions: instructions.into(),
             belt,
             schema: None,
+            shape: Shape::default(),
             opening: None,
             memory: AgentMemory::default(),
             digest: Digest::new(),

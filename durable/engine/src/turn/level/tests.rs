@@ -25,6 +25,7 @@ fn a_level_sends_exactly_the_parts_that_it_was_given() {
             instructions: "now".into(),
             belt: Toolbelt::new(compose::declarations()),
             schema: None,
+            shape: Shape::default(),
             opening: None,
             memory: AgentMemory::default(),
             digest: Digest::new(),

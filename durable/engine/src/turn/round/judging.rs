@@ -63,7 +63,7 @@ impl Round<'_> {
         let has_passed = turn.replay.tool(key).is_some()
             || turn.replay.tool_started(key)
             || turn.has_waited(key, Awaited::Approval);
-        let ends_level = turn.facts().find(&call.name).is_some_and(|own| own.ends_level);
+        let ends_level = turn.facts().ends_level(&call.name);
         if has_passed || ends_level || self.too_late(call).is_some() { None } else { self.guard(call).ok() }
     }
 

@@ -72,6 +72,9 @@ impl Round<'_> {
         now: u64,
         until: Option<u64>,
     ) {
+        if self.turn.spec.is_answer(&self.level.place, &call.name) {
+            return;
+        }
         let mut event = start_event(self.turn.ids.tool_call(key), call, &self.level.place, now);
         if let (Event::ToolCallUpdate { awaits, expires_at, .. }, Some(_)) = (&mut event, until) {
             (*awaits, *expires_at) = (Some(Awaited::Client), until);
@@ -95,6 +98,9 @@ impl Round<'_> {
         let session = end.session.as_ref().and_then(|change| self.turn.told_of_session(change));
         let fact = Fact::ToolEnded(end.clone());
         commit.entries.push(Entry { at: key.to_owned(), elapsed_ms: now, fact });
+        if self.turn.spec.is_answer(&self.level.place, &call.name) {
+            return end;
+        }
         let event = end_event(self.turn, key, call, &self.level.place, &end);
         commit.events.push((format!("tool_end:{key}"), event));
         let composite = self.turn.composite(&call.name);

@@ -42,6 +42,7 @@ pub const ALL: &[Scenario] = &[
     plain("parallel-tools", parallel_tools),
     plain("nested-subtask", nested_subtask),
     plain("structured-subtask", structured_subtask),
+    parked("shaped", crate::calls::tests::shaped::golden),
     plain("files", files),
     plain("plan", plan_with_review),
     plain("plan-cut-off", plan_cut_off),
@@ -76,7 +77,7 @@ pub const ALL: &[Scenario] = &[
     parked("parked-approval", approval),
     parked("parked-client", client),
     parked("parked-foreign", foreign),
-    parked("parked-client-name", client_name),
+    parked("parked-client-name", client_with_a_long_name),
     parked("parked-form", crate::turn::tests::forms::golden),
     parked("parked-limit", limit),
     plain("stopped-budget", || {
@@ -114,7 +115,7 @@ pub const ALL: &[Scenario] = &[
 /// Answers each wait of a parked turn: allows the call, grants the budget once more, or gives the result.
 pub fn answer(turn: &Turn) {
     let ids = WireIds::new("turn");
-    for key in ["0.0", "0.1", "0.0-0.0", "0.0-a0.0", "limit.0"] {
+    for key in ["0.0", "0.1", "2.0", "0.0-0.0", "0.0-a0.0", "limit.0"] {
         turn.answer(&ids.approval(key), Awaited::Approval, Answer::ApproveForThread).unwrap();
         let result = Answer::Result { content: "pasted".to_owned(), is_error: false };
         turn.answer(&ids.tool_call(key), Awaited::Client, result).unwrap();
@@ -392,8 +393,7 @@ fn foreign() -> Case {
     case
 }
 
-/// The same with a name that would be too long for providers.
-fn client_name() -> Case {
+fn client_with_a_long_name() -> Case {
     let mut case = client();
     case.client_tools[0].client_name = Some("paste-".repeat(10));
     case
