@@ -2,6 +2,7 @@
 //!
 //! Issue 22, 2
 
+mod compliance;
 mod examples;
 mod following;
 mod repeated;
