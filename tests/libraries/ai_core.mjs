@@ -35,7 +35,7 @@ await play({
   },
   unauthorized: () => refusal(() => generateText({ model: modelWith("espk_wrong"), prompt: "Hello" })),
   tooLong: () => refusal(() => generateText({ model, instructions: TOO_LONG, prompt: "Hello" })),
-  structured: () => refusal(() => generateText({
-    model, instructions, prompt: "Hello", output: Output.object({ schema: answer }),
-  })),
+  structured: async () => (await generateText({
+    model, instructions, prompt: said.structured, output: Output.object({ schema: answer }),
+  })).output,
 });

@@ -38,11 +38,11 @@ await play({
   },
   unauthorized: () => refusal(() => modelWith("espk_wrong").invoke("Hello")),
   tooLong: () => refusal(() => model.invoke(ask("Hello", TOO_LONG))),
-  structured: () => refusal(() => model.withStructuredOutput(answer).invoke(ask("Hello"))),
-  // Over Responses an agent tells the status of a refusal alone.
+  structured: () => model.withStructuredOutput(answer).invoke(ask(said.structured)),
   ...(process.argv[2] === "chat" && {
-    structuredAgent: () => refusal(() =>
-      createAgent({ model, tools: [], systemPrompt: instructions, responseFormat: answer })
-        .invoke({ messages: [{ role: "user", content: "Hello" }] })),
+    async structuredAgent() {
+      const agent = createAgent({ model, tools: [], systemPrompt: instructions, responseFormat: answer });
+      return (await agent.invoke({ messages: [{ role: "user", content: said.structuredAgent }] })).structuredResponse;
+    },
   }),
 });

@@ -63,12 +63,12 @@ def too_long():
 
 
 def structured():
-    return refusal(lambda: model.with_structured_output(Answer).invoke(ask("Hello")))
+    return model.with_structured_output(Answer).invoke(ask(SAID["structured"])).model_dump()
 
 
 def structured_agent():
     answers = create_agent(model, tools=[], system_prompt=INSTRUCTIONS, response_format=Answer)
-    return refusal(lambda: answers.invoke({"messages": [("user", "Hello")]}))
+    return answers.invoke({"messages": [("user", SAID["structuredAgent"])]})["structured_response"].model_dump()
 
 
 play(plain=plain, streamed=streamed, tool=tool, second=second, streamedCalls=streamed_calls, unauthorized=unauthorized,

@@ -4,6 +4,8 @@ export const INSTRUCTIONS = "You are a pirate.";
 export const ANSWERS = {
   plain: "Hello.", streamed: "One two three.", tool: "Booked.", second: "Still booked.", streamedCalls: "Booked twice.",
 };
+/** The answer of a form. */
+export const FORM = { city: "Oslo", days: 2 };
 /** The arguments with which the model calls the tool. */
 export const ARGUMENTS = { to: "ann@example.com", note: null, kind: "train", stop: ["Oslo", 2] };
 /** The members of the tool's schema. */
@@ -12,15 +14,14 @@ export const OFFERED = ["kind", "note", "remark", "seats", "stop", "to"];
 /** The words of our refusals. */
 const NO_KEY = "expected Authorization: Bearer with an API key or a token";
 const TOO_LONG = "instructions have at most 20000 bytes";
-const TEXT_ALONE = "the agent answers in text of its own form: `text` is the only type";
-const CHOOSES = "tool_choice: the model chooses its tools itself: `auto` or `none`";
 
 /**
  * A library: its program, the `arguments` of the model's call that are its own, those that its tool gets then, its
- * errors for 401 and 400, the members in which it gives instructions and demands an answer of a form, and whether it
- * leaves the pattern of an e-mail address in the schema.
+ * errors for 401 and 400, the member in which it gives instructions, the calls with which the model gives an answer of a
+ * form (`structured`) and that of an agent (`agent`), whether it leaves the pattern of an e-mail address in the schema, and
+ * the `parts` of the conversation that it plays, where it does not play all.
  */
-const library = ({ command, arguments: given = {}, received, errors, status = true, instructions, demands, agent, hasPattern = true }) => {
+const library = ({ command, arguments: given = {}, received, errors, status = true, instructions, structured, agent, hasPattern = true, parts }) => {
   const [unauthorized, rejected] = errors;
   const refused = (error, code, message) => ({ error, status: status ? code : null, message });
   const named = (member, words) => (member ? `${member}: ${words}` : words);
@@ -34,9 +35,10 @@ const library = ({ command, arguments: given = {}, received, errors, status = tr
     unauthorized: refused(unauthorized, 401, NO_KEY),
     tooLong: refused(rejected, 400, named(instructions, TOO_LONG)),
   };
-  if (demands) report.structured = refused(rejected, 400, demands === "tool_choice" ? CHOOSES : named(demands, TEXT_ALONE));
-  if (agent) report.structuredAgent = refused(rejected, 400, CHOOSES);
-  return { command, arguments: given, report, hasPattern };
+  const forms = Object.fromEntries(Object.entries({ structured, structuredAgent: agent }).filter(([, call]) => call));
+  for (const part of Object.keys(forms)) report[part] = FORM;
+  if (parts) for (const part of Object.keys(report)) if (!parts.includes(part)) delete report[part];
+  return { command, arguments: given, report, hasPattern, forms, isInstructed: !parts?.every((part) => part === "plain") };
 };
 
 const node = (...words) => ["node", ...words];
@@ -53,13 +55,17 @@ const AGENTS = { ...OPENAI, arguments: STRICT, received: { remark: undefined }, 
 // Its schema demands what has a default.
 const LANGCHAIN = { ...OPENAI, arguments: { seats: 2 } };
 const LANGCHAIN_PYTHON = {
-  errors: ["OpenAIAuthenticationError", "OpenAIInvalidRequestError"], received: { ...SEATS, remark: null }, agent: true, hasPattern: false,
+  errors: ["OpenAIAuthenticationError", "OpenAIInvalidRequestError"], received: { ...SEATS, remark: null },
+  // Its agent makes a tool of the form, and forces its call.
+  agent: "ui__answer", hasPattern: false,
 };
 const PYDANTIC = {
-  errors: ["ModelAuthenticationError", "ModelRequestRejectedError"], received: { ...SEATS, remark: null }, demands: "tool_choice",
+  errors: ["ModelAuthenticationError", "ModelRequestRejectedError"], received: { ...SEATS, remark: null },
+  // So does this one.
+  structured: "ui_final__result",
 };
-const CHAT = { instructions: "messages", demands: "response_format" };
-const RESPONSES = { instructions: "instructions", demands: "text.format" };
+const CHAT = { instructions: "messages", structured: "give_answer" };
+const RESPONSES = { instructions: "instructions", structured: "give_answer" };
 
 export const LIBRARIES = {
   "openai-chat": library({ ...OPENAI, ...CHAT, command: node("openai.mjs", "chat"), arguments: STRICT }),
@@ -75,7 +81,7 @@ export const LIBRARIES = {
   }),
   "openai-agents-responses": library({ ...AGENTS, ...RESPONSES, command: node("openai_agents.mjs", "responses") }),
   "openai-agents-chat": library({ ...AGENTS, ...CHAT, command: node("openai_agents.mjs", "chat") }),
-  "langchain-chat": library({ ...LANGCHAIN, ...CHAT, command: node("langchain.mjs", "chat"), agent: true }),
+  "langchain-chat": library({ ...LANGCHAIN, ...CHAT, command: node("langchain.mjs", "chat"), agent: "ui_extract_2d1" }),
   "langchain-responses": library({ ...LANGCHAIN, ...RESPONSES, instructions: "input", command: node("langchain.mjs", "responses") }),
   "openai-python": library({ ...OPENAI, ...CHAT, command: python("openai_python.py"), arguments: STRICT }),
   "langchain-python-chat": library({ ...LANGCHAIN_PYTHON, ...CHAT, command: python("langchain_python.py", "chat") }),
@@ -83,5 +89,17 @@ export const LIBRARIES = {
     ...LANGCHAIN_PYTHON, ...RESPONSES, instructions: "input", command: python("langchain_python.py", "responses"),
   }),
   "pydantic-ai-chat": library({ ...CHAT, ...PYDANTIC, command: python("pydantic_ai_python.py", "chat") }),
+  "litellm": library({
+    ...CHAT, errors: ["AuthenticationError", "BadRequestError"], command: python("litellm_python.py"),
+    parts: ["plain", "streamed", "structured", "unauthorized", "tooLong"],
+  }),
+  "openapi-fetch": library({
+    errors: ["A credential is needed", ""], command: node("openapi_fetch.mjs"), parts: ["plain", "streamed", "unauthorized"],
+  }),
+  "openapi-python-client": library({
+    errors: ["Problem", ""], command: python("openapi_python.py"), parts: ["plain", "streamed", "unauthorized"],
+  }),
+  "mcp-python": library({ errors: ["", ""], command: python("mcp_python.py", "mcp"), parts: ["plain"] }),
+  "fastmcp": library({ errors: ["", ""], command: python("mcp_python.py", "fastmcp"), parts: ["plain"] }),
   "pydantic-ai-responses": library({ ...RESPONSES, ...PYDANTIC, command: python("pydantic_ai_python.py", "responses") }),
 };

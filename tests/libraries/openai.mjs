@@ -36,9 +36,12 @@ const chat = () => {
     second: async () => (await create({ messages: [...messages, user(said.second)] })).content,
     unauthorized: () => refusal(() => create({ messages: ask("Hello") }, wrong)),
     tooLong: () => refusal(() => create({ messages: [{ role: "system", content: TOO_LONG }, user("Hello")] })),
-    structured: () => refusal(() => client.chat.completions.parse({
-      model: MODEL, messages: ask("Hello"), response_format: zodResponseFormat(answer, "answer"),
-    })),
+    async structured() {
+      const { choices } = await client.chat.completions.parse({
+        model: MODEL, messages: ask(said.structured), response_format: zodResponseFormat(answer, "answer"),
+      });
+      return choices[0].message.parsed;
+    },
   };
 };
 
@@ -73,9 +76,12 @@ const responses = () => {
     second: async () => (await create([...input, user(said.second)], { tools })).output_text,
     unauthorized: () => refusal(() => create("Hello", {}, wrong)),
     tooLong: () => refusal(() => create("Hello", { instructions: TOO_LONG })),
-    structured: () => refusal(() => client.responses.parse({
-      model: MODEL, instructions, input: "Hello", text: { format: zodTextFormat(answer, "answer") },
-    })),
+    async structured() {
+      const response = await client.responses.parse({
+        model: MODEL, instructions, input: said.structured, text: { format: zodTextFormat(answer, "answer") },
+      });
+      return response.output_parsed;
+    },
   };
 };
 

@@ -42,5 +42,5 @@ await play({
     return new Runner({ modelProvider }).run(agent, "Hello");
   }),
   tooLong: () => refusal(() => run(agentWith({ instructions: TOO_LONG }), "Hello")),
-  structured: () => refusal(() => run(agentWith({ outputType: answer }), "Hello")),
+  structured: async () => (await run(agentWith({ outputType: answer }), said.structured)).finalOutput,
 });

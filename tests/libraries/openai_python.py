@@ -65,8 +65,8 @@ def too_long():
 
 
 def structured():
-    return refusal(lambda: client.chat.completions.parse(
-        model=MODEL, messages=ask("Hello"), response_format=Answer))
+    completion = client.chat.completions.parse(model=MODEL, messages=ask(SAID["structured"]), response_format=Answer)
+    return completion.choices[0].message.parsed.model_dump()
 
 
 play(plain=plain, streamed=streamed, tool=tool, second=second, streamedCalls=streamed_calls,

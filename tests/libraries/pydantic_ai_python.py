@@ -68,7 +68,7 @@ def too_long():
 
 def structured():
     answers = Agent(model(), instructions=INSTRUCTIONS, output_type=Answer)
-    return refusal(lambda: answers.run_sync("Hello"))
+    return answers.run_sync(SAID["structured"]).output.model_dump()
 
 
 play(plain=plain, streamed=streamed, tool=tool, second=second, streamedCalls=streamed_calls,
