@@ -62,7 +62,7 @@ export default defineConfig({
           groups: [
             // `react` seldom changes; all chunks share `base`; panels and settings share `panel`.
             { name: "react", test: /node_modules\/(react|react-dom|scheduler)\/|rolldown\/runtime/ },
-            { name: "base", test: /src\/(state\/(store|save)|api\/(http|threads)|turn\/(view|features|stored|outline|attachments)|feature|en)\.ts$|src\/components\/(Icons\.tsx|focus\.ts)$/ },
+            { name: "base", test: /src\/(state\/(drafts|kept|store|save)|api\/(http|threads)|turn\/(view|features|stored|outline|attachments)|feature|en)\.ts$|src\/components\/(Icons\.tsx|focus\.ts)$/ },
             { name: "panel", test: /src\/(components\/(Confirm|DropZone|PagedList|Side)\.tsx|state\/paged\.ts|turn\/measures\.ts)$/ },
           ],
         },

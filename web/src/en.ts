@@ -146,13 +146,6 @@ const attachments = {
   drop: (types: string) => `Drop to attach: ${types}`,
   /** The name of a long text that was pasted. */
   pasted: (n: number) => (n === 1 ? "Pasted text.txt" : `Pasted text ${n}.txt`),
-  refused: (name: string, reason: string) => `“${name}” ${reason}`,
-  notByModel: "cannot be read by this model. Choose another model",
-  tooMany: (most: number) => `is one too many: a message can have ${most} images and PDFs`,
-  mediaTooLarge: (kilobytes: number) => `is too large: the images and PDFs of a message can have ${kilobytes} kB in total`,
-  unreadable: "cannot be read",
-  tooLarge: "is too large",
-  notText: "is not a text file",
 };
 
 /** For those who listen to an answer that waits for them. */

@@ -3,10 +3,11 @@
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import { en } from "../en";
 import { features } from "../feature";
-import { attach, pastedFiles } from "../state/attach";
 import type { ConversationState } from "../state/conversation";
 import { clearDraft, draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { conversation } from "../state/page";
+import { attaching } from "../state/parts";
+import { pastedFiles } from "../state/pasted";
 import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { withFiles } from "../turn/attachments";
@@ -111,7 +112,10 @@ function useAttaching(chat: string, box: RefObject<HTMLTextAreaElement | null>) 
     // The list lives as long as the picker's value, so its files are taken out before the first wait.
     const given = [...list];
     await offerIsKnown;
-    const read = await attach(given, before(), readsMedia(settings.get()));
+    const read = await attaching.load().then(
+      (attach) => attach(given, before(), readsMedia(settings.get())),
+      () => ({ attached: [], refused: en.page.partFailed }),
+    );
     setRefused(read.refused);
     setDraftFiles(chat, [...before(), ...read.attached]);
     box.current?.focus();

@@ -6,10 +6,17 @@ import type { Feature } from "../../feature";
 import { part } from "../../state/parts";
 import { chosen, chosenFor, dropRefused } from "./chosen";
 import { ChosenChips } from "./ChosenChips";
-import { Citations, Sources } from "./Citations";
-import { citationsOf } from "./citations";
+import { citationsOf, sourcesOf, type Citation } from "./citations";
 import { words } from "./en";
 import { ShelfIcon } from "./ShelfIcon";
+import { Sources } from "./Sources";
+
+const citations = part(() => import("./Citations").then((module) => module.Citations));
+
+function Passages({ found }: { found: readonly Citation[] }) {
+  const Citations = citations.use();
+  return Citations && <Citations found={found} />;
+}
 
 export const collections: Feature = {
   name: "collections",
@@ -31,8 +38,9 @@ export const collections: Feature = {
   },
   Chips: ChosenChips,
   Below: Sources,
+  prepare: (turns) => (turns.some(({ answer }) => answer !== null && sourcesOf(answer).length > 0) ? citations.load() : null),
   result: (call) => {
     const found = citationsOf(call);
-    return found.length === 0 ? null : { label: words.found, body: <Citations found={found} /> };
+    return found.length === 0 ? null : { label: words.found, body: <Passages found={found} /> };
   },
 };

@@ -1,9 +1,9 @@
 // Files that a person attaches to a message: text files as text, images and PDFs as they are. A picture that is too large
 // becomes a smaller one. Other files are refused by name.
 
-import { en } from "../en";
+import { sorted, type Attachment } from "../state/drafts";
 import { bytesOf, MAX_MEDIA, MAX_MEDIA_BYTES, type AttachedFile, type Medium } from "../turn/attachments";
-import { sorted, type Attachment } from "./drafts";
+import { words } from "./en";
 
 /** A message of 100 000 characters cannot have more bytes. */
 const MAX_TEXT_BYTES = 400_000;
@@ -33,42 +33,29 @@ export async function attach(
   for (const file of list) {
     const { media } = sorted([...before, ...attached]);
     const each = await read(file, media, readsMedia);
-    if ("reason" in each) refused.push(en.attachments.refused(file.name, each.reason));
+    if ("reason" in each) refused.push(words.refused(file.name, each.reason));
     else attached.push(each);
   }
   return { attached, refused: refused.length === 0 ? null : `${refused.join(", ")}.` };
 }
 
-/** A pasted text from this length on becomes an attached file, so that the message stays in sight. */
-export const FOLDED_CHARS = 4_000;
-
-/** The files of a paste: those on the clipboard, or a long text as a file; none for a short text. */
-export function pastedFiles(clipboard: Pick<DataTransfer, "files" | "getData">, before: readonly Attachment[]): File[] {
-  if (clipboard.files.length > 0) return [...clipboard.files];
-  const text = clipboard.getData("text/plain");
-  if (text.length < FOLDED_CHARS) return [];
-  let n = 1;
-  while (before.some(({ name }) => name === en.attachments.pasted(n))) n += 1;
-  return [new File([text], en.attachments.pasted(n), { type: "text/plain" })];
-}
-
 async function read(file: File, media: readonly Medium[], readsMedia: boolean): Promise<Attachment | Refused> {
   try {
     if (!file.type.startsWith("image/") && file.type !== PDF) return await textOf(file);
-    if (!readsMedia) return { reason: en.attachments.notByModel };
-    if (media.length >= MAX_MEDIA) return { reason: en.attachments.tooMany(MAX_MEDIA) };
+    if (!readsMedia) return { reason: words.notByModel };
+    if (media.length >= MAX_MEDIA) return { reason: words.tooMany(MAX_MEDIA) };
     const room = MAX_MEDIA_BYTES - media.reduce((sum, each) => sum + bytesOf(each), 0);
     const fitting = await fittingOf(file, room);
     if (fitting) return { name: file.name, data: await dataUrlOf(fitting) };
-    return { reason: en.attachments.mediaTooLarge(MAX_MEDIA_BYTES / 1000) };
+    return { reason: words.mediaTooLarge(MAX_MEDIA_BYTES / 1000) };
   } catch {
     // This browser cannot read the file as its type says.
-    return { reason: en.attachments.unreadable };
+    return { reason: words.unreadable };
   }
 }
 
 async function textOf(file: File): Promise<AttachedFile | Refused> {
-  if (file.size > MAX_TEXT_BYTES) return { reason: en.attachments.tooLarge };
+  if (file.size > MAX_TEXT_BYTES) return { reason: words.tooLarge };
   const bytes = await file.arrayBuffer();
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -76,7 +63,7 @@ async function textOf(file: File): Promise<AttachedFile | Refused> {
   } catch {
     // Not UTF-8.
   }
-  return { reason: en.attachments.notText };
+  return { reason: words.notText };
 }
 
 /** The file, or a smaller picture of it; null where neither fits. */

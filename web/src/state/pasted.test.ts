@@ -1,7 +1,7 @@
 // Texts and files that a person pastes.
 
 import { expect, it } from "vitest";
-import { FOLDED_CHARS, pastedFiles } from "./attach";
+import { FOLDED_CHARS, pastedFiles } from "./pasted";
 
 const clipboard = (text: string, files: File[] = []) => ({ files: files as unknown as FileList, getData: () => text });
 
