@@ -341,3 +341,29 @@ async fn the_same_ids_chosen_by_another_user_lead_to_nothing() {
     assert_eq!(case.client.messages(&thread).await.len(), 2);
     listed(&case.client, &thread).await;
 }
+
+// Issue 53, fault 2: a title is the words of the first message. Earlier versions took its beginning as it was, with all that
+// was attached: lists show the words of such a title.
+#[tokio::test]
+async fn a_title_is_the_words_of_the_first_message() {
+    let case = Case::new().await;
+    case.script("", [text("Pears.")]).await;
+    let message =
+        format!("Is this **it**?\n{}\n\nAttached file: guide.md\n`````\n# Guide\n`````", case.said("", ""));
+    let events = case.chat_with(&json!({ "content": message })).await;
+    let thread = first(&events, "session").text("thread_id").to_owned();
+    assert_eq!(case.client.thread(&thread).await["title"], "Is this it?");
+    let listed = async || {
+        let list = case.client.read("/api/threads").await;
+        let threads = list["threads"].as_array().expect("threads").clone();
+        threads.into_iter().find(|entry| entry["id"] == thread.as_str()).map(|entry| entry["title"].clone())
+    };
+    stored::eventually("the index has the thread", || async { listed().await }).await;
+    for (title, shown) in
+        [(&*message, "Is this it?"), ("**Mine**", "**Mine**"), ("in\u{202e}voice", "invoice")]
+    {
+        let raw: String = title.chars().take(80).collect();
+        stored::d1("UPDATE threads SET title = ?1 WHERE id = ?2", &[&raw, &thread]).await;
+        assert_eq!(listed().await, Some(json!(shown)));
+    }
+}

@@ -20,6 +20,7 @@ import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads 
 import { queueView, settingsDialog, signIn } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
+import { titleOf } from "./turn/title";
 import type { TurnView } from "./turn/view";
 import { mayAskAgain, waitingIn } from "./turn/waiting";
 
@@ -177,7 +178,7 @@ function currentStatus(state: ConversationState, online: boolean): Status {
 function useTitle({ threadId, exchanges }: ConversationState): string {
   const list = useStore(threads.store).threads;
   const listed = list.find((thread) => thread.id === threadId)?.title.trim();
-  const title = listed || exchanges[0]?.question.trim().split("\n", 1)[0]?.slice(0, 80);
+  const title = listed || titleOf(exchanges[0]?.question ?? "");
   useEffect(() => {
     document.title = title ? en.page.titled(title) : en.common.product;
   }, [title]);

@@ -11,6 +11,7 @@ use crate::storage::queue::QUEUE;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
 use engine::journal::{Answer, TurnStop};
+use engine::title::shown_title;
 use engine::turn::{Asked, Receipt, form_fault};
 use wire::protocol::{
     ApiError, ApprovalList, AuditAction, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner,
@@ -50,7 +51,7 @@ impl Thread {
         let detail = ThreadDetail {
             summary: ThreadSummary {
                 id: thread.thread_id,
-                title: thread.title,
+                title: shown_title(&thread.title),
                 created_at: thread.created_at,
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
                 pinned_at: None,

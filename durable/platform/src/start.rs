@@ -28,7 +28,7 @@ use super::log::{About, TurnLog, Written};
 use super::numbers::Numbers;
 use super::respond::not_logged;
 use super::thread::{Run, Thread};
-use super::versions::Standing;
+use super::versions::{Standing, changed_title};
 
 /// The things that a request gathered before its turn starts.
 pub struct Before<'a> {
@@ -43,6 +43,8 @@ struct Opening {
     thread: ThreadMeta,
     /// The turn makes the thread.
     is_new: bool,
+    /// The thread gets another title.
+    is_retitled: bool,
     /// The turn makes the thread, or its client brought the conversation before it, and the thread stands in no list.
     is_unlisted: bool,
     turn: TurnRow,
@@ -104,8 +106,7 @@ impl Thread {
         thread: Option<ThreadMeta>,
         (seq_first, workflow): (Seq, Option<&WorkflowDetail>),
     ) -> Result<Opening, ApiError> {
-        let now = self.clock.now_ms();
-        let is_new = thread.is_none();
+        let (is_new, now) = (thread.is_none(), self.clock.now_ms());
         let content = ask.chat.request.content.text().into_owned();
         let mut thread = thread.unwrap_or_else(|| ThreadMeta {
             owner: ask.owner.clone(),
@@ -121,11 +122,9 @@ impl Thread {
             true => 0,
             false => self.store.newest_message()?.map_or(0, |(row, _)| row),
         };
-        if let Some(left) = &standing.left {
-            let first = self.store.first_words(&standing.path)?;
-            let retitled = self.retitled(&thread.title, left, first.as_deref().unwrap_or(&content))?;
-            thread.title = retitled.unwrap_or(thread.title);
-        }
+        let title = if is_new { None } else { changed_title(&thread.title, self, &standing, &content)? };
+        let is_retitled = title.is_some();
+        thread.title = title.unwrap_or(thread.title);
         let user_message = StoredMessage {
             id: new_id(now),
             turn_id: ask.chat.turn_id.to_string(),
@@ -148,8 +147,18 @@ impl Thread {
             seq_last: None,
             failing: None,
         };
-        let is_unlisted = false;
-        Ok(Opening { thread, is_new, is_unlisted, turn, user_message, standing, working, history_until, now })
+        Ok(Opening {
+            thread,
+            is_new,
+            is_retitled,
+            is_unlisted: false,
+            turn,
+            user_message,
+            standing,
+            working,
+            history_until,
+            now,
+        })
     }
 
     fn frame<'a>(
@@ -220,8 +229,10 @@ impl Thread {
         if let Some(request_seq) = ask.chat.request.request_seq {
             self.store.saw_request(request_seq)?;
         }
-        if let Some(left) = &standing.left {
+        if opening.is_retitled {
             self.store.rename(&thread.title)?;
+        }
+        if let Some(left) = &standing.left {
             self.post_path(thread, &self.store.moved(left, &standing.path)?, now)?;
         }
         if standing.was_chosen {

@@ -11,9 +11,10 @@ use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::path::{MAX_CHOICES, MAX_VERSIONS, NO_TURN, Path, Tree, check_choices};
 use crate::storage::rows::Fresh;
 use crate::storage::thread::ThreadMeta;
+use engine::title::title_of;
 use wire::protocol::{ApiError, ChatRequest, ErrorCode, Event, Owner, Seq};
 
-use super::storage::thread::title;
+use super::storage::thread::{is_unnamed, title};
 use super::thread::Thread;
 
 /// The place of a turn that is about to start.
@@ -67,12 +68,12 @@ impl Thread {
         })
     }
 
-    /// The thread's title once the conversation begins with this message. A title is the beginning of the first message
-    /// until somebody renames the thread.
+    /// The thread's title once the conversation begins with this message. A title is the words of the first message until
+    /// somebody renames the thread.
     pub fn retitled(&self, present: &str, left: &Path, first: &str) -> Result<Option<String>, StoreError> {
         let before = self.store.first_words(left)?;
-        let is_renamed = before.is_none_or(|words| title(&words) != present);
-        Ok(Some(title(first)).filter(|title| !is_renamed && title != present))
+        let is_unnamed = before.is_some_and(|words| is_unnamed(present, &words));
+        Ok(Some(title(first)).filter(|title| is_unnamed && title != present))
     }
 
     /// Posts that the path changed: to D1 now, and again when any older batch must have ended.
@@ -145,4 +146,20 @@ impl Thread {
         written.inspect_err(|_| numbers.set_reserved(reserved))?;
         Ok(())
     }
+}
+
+/// The title of a thread where it changes with this message: because the conversation begins with another one, or because
+/// an earlier version took the title from the first message as it was.
+pub fn changed_title(
+    present: &str,
+    thread: &Thread,
+    standing: &Standing,
+    message: &str,
+) -> Result<Option<String>, StoreError> {
+    let own = standing.left.is_none().then_some(&standing.path);
+    let Some(left) = standing.left.as_ref().or_else(|| own.filter(|_| title_of(present) != present)) else {
+        return Ok(None);
+    };
+    let first = thread.store.first_words(&standing.path)?;
+    thread.retitled(present, left, first.as_deref().unwrap_or(message))
 }

@@ -2,6 +2,7 @@
 
 import { Refusal, isAbort, wordsFor } from "../api/http";
 import { deleteThread, listThreads, pinThread, renameThread } from "../api/threads";
+import { titleOf } from "../turn/title";
 import type { ThreadSummary } from "../wire";
 import { Store } from "./store";
 import { tellTabs } from "./tabs";
@@ -19,7 +20,6 @@ export interface ThreadsState {
   leaving: ThreadSummary | null;
 }
 
-const TITLE_CHARS = 80;
 /** The time to undo a deletion. The page tells the service after it. */
 export const UNDO_MS = 6_000;
 /** The search waits for a pause of this length in the typing. */
@@ -113,7 +113,7 @@ export class Threads {
     const known = this.store.get().threads.find((thread) => thread.id === id);
     const thread: ThreadSummary = known
       ? { ...known, updated_at: now }
-      : { id, title: titleFrom(firstWords), created_at: now, updated_at: now };
+      : { id, title: titleOf(firstWords), created_at: now, updated_at: now };
     if (!known) this.#fresh.set(id, thread);
     this.store.set((state) => ({
       threads: [thread, ...state.threads.filter((other) => other.id !== id)].sort(inOrder),
@@ -238,10 +238,4 @@ export class Threads {
 /** The pinned chats, then the others, each newest first, as the service lists them. */
 function inOrder(a: ThreadSummary, b: ThreadSummary): number {
   return Number(!!b.pinned_at) - Number(!!a.pinned_at) || b.updated_at - a.updated_at;
-}
-
-function titleFrom(words: string): string {
-  const line = words.trim().split("\n", 1)[0] ?? "";
-  const chars = [...line];
-  return chars.length <= TITLE_CHARS ? line : `${chars.slice(0, TITLE_CHARS - 1).join("")}…`;
 }

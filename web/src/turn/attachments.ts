@@ -53,7 +53,7 @@ export function partsOf(content: Content): { text: string; media: Medium[] } {
   return { text: words.join("\n\n"), media };
 }
 
-const MARK = /^\[([^\n]{1,300}), \d+ kB\]$/;
+export const MARK = /^\[([^\n]{1,300}), \d+ kB\]$/;
 
 /** The text of a stored message, and the media for which the marks at its end stand. */
 export function withoutMarks(stored: string): { text: string; media: Medium[] } {

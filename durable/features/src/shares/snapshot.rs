@@ -1,14 +1,11 @@
 //! Cuts a thread's messages down to what a snapshot shows. A part is in it because a line here puts it there; what nobody
 //! has named (ids, usage, models, instructions, memories) is not. Pure.
 
+use engine::title::{label, shown_title, title_of, title_without_files, without_attached, words_of};
 use wire::protocol::{
     ApiError, Content, ContentPart, ErrorCode, ExecutionTree, MAX_SNAPSHOT_BYTES, MessagePart, Role,
     SharedConversation, SharedMessage, SharedPart, Shown, Snapshot, StoredMessage,
 };
-
-/// A title of so many characters may be the beginning of a longer message (`platform::start`): its last line, where that
-/// begins as a label does, may be a label without its end.
-const CUT_TITLE_CHARS: usize = 80;
 
 /// A snapshot in the making.
 pub struct Cut {
@@ -20,13 +17,20 @@ pub struct Cut {
 impl Cut {
     /// Begins a snapshot of a thread with this title.
     pub fn new(title: &str, shown: Shown, now: u64) -> Self {
-        let title = if shown.files { title.to_owned() } else { title_without_files(title) };
+        let title = if shown.files { shown_title(title) } else { title_without_files(title) };
         let bytes = title.len();
         Cut { shown, conversation: SharedConversation { title, shared_at: now, messages: Vec::new() }, bytes }
     }
 
     /// Adds a message. `sent`: a user's message in its original form.
     pub fn add(&mut self, message: &StoredMessage, sent: Option<&Content>) -> Result<(), ApiError> {
+        let Cut { shown: Shown { files, .. }, conversation, .. } = self;
+        // A thread that began with files alone has the name of the first one.
+        let is_named_after_file =
+            words_of(&message.content).is_empty() && title_of(&message.content) == conversation.title;
+        if !*files && conversation.messages.is_empty() && is_named_after_file {
+            conversation.title.clear();
+        }
         let shared = shown(message, sent, self.shown);
         self.bytes += serde_json::to_string(&shared).map_err(unwritable)?.len() + 1;
         if self.bytes > MAX_SNAPSHOT_BYTES {
@@ -136,46 +140,8 @@ fn of_call(
     call.into_iter().collect()
 }
 
-/// The head of a text file within a message, and the line below it. The page puts text files there, behind all words
-/// (`web/src/turn/attachments.ts`).
-const ATTACHED: &str = "Attached file: ";
-const FENCE: &str = "`````";
-
-/// The words of a message before its text files.
-fn without_attached(text: &str) -> &str {
-    let mut at = 0;
-    let mut lines = text.split_inclusive('\n').peekable();
-    while let Some(line) = lines.next() {
-        let below = lines.peek().map(|line| line.trim_end());
-        if line.starts_with(ATTACHED) && below == Some(FENCE) {
-            return text.get(..at).unwrap_or_default().trim_end();
-        }
-        at += line.len();
-    }
-    text
-}
-
 /// A text without the labels that stand in place of images and files (`ContentPart::words`), each of which is a line. It
 /// also takes such a line away that somebody wrote by hand, because the two cannot be told apart.
 fn without_labels(text: &str) -> String {
-    text.lines().filter(|line| !is_label(line)).collect::<Vec<_>>().join("\n").trim().to_owned()
-}
-
-/// Whether this is `[NAME, 34 kB]`. A name may have brackets of its own.
-fn is_label(line: &str) -> bool {
-    let label = line.trim().strip_prefix('[').and_then(|line| line.strip_suffix(" kB]"));
-    let size = label.and_then(|label| label.rsplit_once(", ")).map(|(_, size)| size);
-    size.is_some_and(|size| !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// A title without labels and names of files. It is the beginning of the first message, so a label may have lost its end, and
-/// a text file all but its head.
-fn title_without_files(title: &str) -> String {
-    let is_cut = title.chars().count() >= CUT_TITLE_CHARS;
-    let words = title.lines().take_while(|line| !line.starts_with(ATTACHED));
-    let title = without_labels(&words.collect::<Vec<_>>().join("\n"));
-    match title.rsplit_once('\n').unwrap_or(("", &title)) {
-        (before, last) if is_cut && last.starts_with('[') => before.trim().to_owned(),
-        _ => title,
-    }
+    text.lines().filter(|line| label(line).is_none()).collect::<Vec<_>>().join("\n").trim().to_owned()
 }

@@ -1,5 +1,5 @@
 //! Titles: after the first answer of a thread a model names the conversation, where the operator allows it (`TITLES`).
-//! The title is the beginning of the first message until then, and stays that where no model's title comes.
+//! The title is the first words of the first message until then, and stays that where no model's title comes.
 //!
 //! The call is made beside all turns, so no reader waits for it. `wish.rs` has what the thread keeps meanwhile, `call.rs`
 //! the call with its bounds, `reply.rs` what counts as a title, `making.rs` the steps. The feature has no tools.

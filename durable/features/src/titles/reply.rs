@@ -1,18 +1,17 @@
 //! The title in a model's reply. A reply in any other form, such as a refusal, gives none. Pure.
 
+use engine::title::{TITLE_CHARS, is_unseen};
+
 /// The marks between which the model writes the title.
 pub const OPEN: &str = "<title>";
 pub const CLOSE: &str = "</title>";
-
-/// The most characters of a title: as many as a title from a first message has, so that it fits into a list.
-pub const MAX_CHARS: usize = 80;
 
 /// The title of a reply as one line of plain text; none where the reply is no title, or the title is blank or too long.
 pub fn title(reply: &str) -> Option<String> {
     let marked = reply.trim().strip_prefix(OPEN)?.strip_suffix(CLOSE)?;
     let title = plain(marked);
     let is_markup = ["<", ">", "](", "://"].iter().any(|mark| title.contains(mark));
-    let fits = title.chars().nth(MAX_CHARS).is_none();
+    let fits = title.chars().nth(TITLE_CHARS).is_none();
     (fits && !is_markup && title.chars().any(char::is_alphanumeric)).then_some(title)
 }
 
@@ -52,11 +51,4 @@ fn unquoted(text: &str) -> &str {
 /// The text between two marks at its ends.
 fn around(text: &str, (open, close): (char, char)) -> Option<&str> {
     text.strip_prefix(open)?.strip_suffix(close)
-}
-
-/// Characters that nobody sees, and that may turn the text around them (Unicode, category Cf).
-fn is_unseen(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

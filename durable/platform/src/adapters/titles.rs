@@ -2,7 +2,7 @@
 //! act makes the title; the alarm does it where that memory is lost. No reader waits for it.
 
 use crate::respond::misconfigured;
-use crate::storage::thread::title;
+use crate::storage::thread::is_unnamed;
 use std::rc::Rc;
 
 use futures::FutureExt;
@@ -52,7 +52,7 @@ fn wish_at_end(store: &Store, about: &About, end: &TurnEnd, now: u64) -> Result<
     }
     let Some(before) = store.title()? else { return Ok(()) };
     let first = store.first_words(&store.path()?)?;
-    if first.is_none_or(|words| title(&words) != before) {
+    if first.is_none_or(|words| !is_unnamed(&before, &words)) {
         return Ok(());
     }
     let wish = Wish::new(&about.turn_id, &about.context_type, &before);

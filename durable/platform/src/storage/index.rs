@@ -6,6 +6,7 @@ use worker::Env;
 use bindings::d1::{Owned, number, text};
 use bindings::owned;
 use bindings::sql::OwnedSql;
+use engine::title::shown_title;
 use wire::protocol::{Owner, ThreadSummary, UsageRow};
 use wire::store::StoreError;
 
@@ -99,7 +100,12 @@ pub async fn threads(
             half(false)
         ),
     };
-    Owned::new(env, owner).select(OwnedSql::composed(&sql)?, &values).await
+    let mut threads: Vec<ThreadSummary> =
+        Owned::new(env, owner).select(OwnedSql::composed(&sql)?, &values).await?;
+    for thread in &mut threads {
+        thread.title = shown_title(&thread.title);
+    }
+    Ok(threads)
 }
 
 /// Pins a thread of the user, or takes its pin away. False where the user has [`MAX_PINNED`] others.

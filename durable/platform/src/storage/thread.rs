@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use worker::SqlStorageValue;
 
 use bindings::rows::arrays;
+use engine::title::{TITLE_CHARS, title_of};
 use wire::protocol::{Hook, Owner, Seq};
 
 use super::import_rows::{INSERT_ANSWERS, INSERT_QUESTIONS, INSERT_TURNS, ImportedRound};
@@ -12,8 +13,6 @@ use super::sql::{Row, Store, int, unsigned};
 use super::turn::{TurnRow, TurnStatus};
 use super::{Failing, StoreError, schema};
 
-/// The longest title, in characters: it is the beginning of the first message.
-const TITLE_CHARS: usize = 80;
 /// The title of a thread whose first message is blank.
 const UNTITLED: &str = "New chat";
 
@@ -278,8 +277,14 @@ fn failing_of(row: &Row) -> Option<Failing> {
     Some(Failing { since_ms, attempts, retry_at_ms: row.maybe_int(9).map_or(0, unsigned) })
 }
 
-/// The beginning of a message as a title.
+/// The title of a thread whose conversation begins with this message.
 pub fn title(content: &str) -> String {
-    let title: String = content.trim().chars().take(TITLE_CHARS).collect();
-    if title.is_empty() { UNTITLED.to_owned() } else { title }
+    Some(title_of(content)).filter(|title| !title.is_empty()).unwrap_or_else(|| UNTITLED.to_owned())
+}
+
+/// Whether nobody has named a thread whose conversation begins with this message. Earlier versions took the beginning of the
+/// message as it was.
+pub fn is_unnamed(title: &str, content: &str) -> bool {
+    let beginning = content.trim().chars().take(TITLE_CHARS);
+    title == self::title(content) || beginning.eq(title.chars())
 }

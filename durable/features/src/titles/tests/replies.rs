@@ -2,7 +2,9 @@
 
 use proptest::prelude::{any, proptest};
 
-use crate::titles::reply::{MAX_CHARS, title};
+use engine::title::TITLE_CHARS;
+
+use crate::titles::reply::title;
 
 #[test]
 fn a_title_is_one_line_of_plain_text() {
@@ -49,8 +51,8 @@ fn a_title_is_one_line_of_plain_text() {
 #[test]
 fn a_title_is_as_long_as_one_from_a_first_message() {
     let marked = |chars: usize| format!("<title>{}</title>", "ä".repeat(chars));
-    assert_eq!(title(&marked(MAX_CHARS)), Some("ä".repeat(80)));
-    assert_eq!(title(&marked(MAX_CHARS + 1)), None);
+    assert_eq!(title(&marked(TITLE_CHARS)), Some("ä".repeat(80)));
+    assert_eq!(title(&marked(TITLE_CHARS + 1)), None);
 }
 
 proptest! {
@@ -58,7 +60,7 @@ proptest! {
     fn no_reply_makes_a_title_that_no_list_can_show(reply in any::<String>(), is_marked in any::<bool>()) {
         let reply = if is_marked { format!("<title>{reply}</title>") } else { reply };
         if let Some(title) = title(&reply) {
-            assert!(!title.is_empty() && title.chars().count() <= MAX_CHARS);
+            assert!(!title.is_empty() && title.chars().count() <= TITLE_CHARS);
             assert_eq!(title.trim(), title);
             assert!(!title.chars().any(|c| c.is_control() || "<>`\u{202e}".contains(c)), "{title:?}");
         }
