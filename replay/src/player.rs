@@ -11,7 +11,7 @@ use std::task::{Context, Poll};
 use futures::FutureExt;
 use futures::task::{ArcWake, waker};
 
-use engine::journal::{Entry, Fact, History, Shown, TurnSpec};
+use engine::journal::{Answering, Entry, Fact, History, Shown, TurnSpec};
 use engine::ports::{LogError, Ports};
 use engine::turn::{Ran, Turn};
 use wire::model::ModelRequest;
@@ -213,12 +213,13 @@ impl<'r> Player<'r> {
                     self.turn.stop(why.clone()).map_err(failed)?;
                     return Ok(Next::Happened);
                 }
-                Fact::Answered { on, answer, .. } => {
+                Fact::Answered { on, answer, reason, .. } => {
                     let Some(id) = self.script.id_of(&entry.at, *on) else { continue };
                     self.script.pass(entry.elapsed_ms);
                     // A person decides on a limit and a form as on a call.
                     let on = if *on == Awaited::Client { Awaited::Client } else { Awaited::Approval };
-                    self.turn.answer(&id, on, answer.clone()).map_err(failed)?;
+                    let given = Answering { answer: answer.clone(), reason: reason.clone() };
+                    self.turn.answer(&id, on, given).map_err(failed)?;
                     if self.has(&key) {
                         return Ok(Next::Happened);
                     }

@@ -23,8 +23,8 @@ pub async fn approval(
     approval: &str,
     body: &[u8],
 ) -> Result<Answer, Failure> {
-    let Approval { decision, content } = Approval::parse(body)?;
+    let Approval { decision, content, reason } = Approval::parse(body)?;
     let (approval_id, address) = (approval.to_owned(), call.address_mark());
-    let command = ThreadCommand::Approval { approval_id, decision, content, address };
+    let command = ThreadCommand::Approval { approval_id, decision, content, reason, address };
     threads::ask(call, owner, id, command).await
 }

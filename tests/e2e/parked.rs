@@ -295,6 +295,34 @@ async fn a_call_that_a_person_denies_ends_with_an_error() {
     assert!(end.data["is_error"] == true && end.text("result").contains("did not allow"), "{}", end.data);
 }
 
+// Issue 53, fault 3: the model is told why, and nothing else takes a reason.
+#[tokio::test]
+async fn a_person_says_why_they_deny_a_call() {
+    let case = Case::new().await;
+    case.script("why", [call("ui_erase", json!({ "text": "x" })), text("The other one, then.")]).await;
+    let mut stream = case.client.chat(&erasing(&case, "why")).await;
+    let request = stream.until(|event| event.kind == "approval_request").await;
+    let thread = first(stream.seen(), "session").text("thread_id").to_owned();
+    let path = format!("/api/threads/{thread}/approvals/{}", request.text("approval_id"));
+    for body in [
+        json!({ "decision": "approve", "reason": "Yes, go on." }),
+        json!({ "decision": "deny", "reason": "x".repeat(2_001) }),
+    ] {
+        assert_problem(case.client.post(&path, &body).await, 400, "invalid_request", Some("reason")).await;
+    }
+    let why = json!({ "decision": "deny", "reason": "Erase the other line." });
+    assert_eq!(answer(&case, &path, &why).await, true);
+    let events = case.turn(stream).await;
+    let end = events.iter().find(|event| event.is("tool_call_update", &[("status", "end")])).expect("an end");
+    let told = "<reason_of_the_user>\nErase the other line.\n</reason_of_the_user>";
+    assert!(
+        end.text("result").contains("did not allow") && end.text("result").ends_with(told),
+        "{}",
+        end.data
+    );
+    assert_eq!(end.text("decision"), "deny");
+}
+
 // Issue 22: outside the editor the operator says over which wires a client may bring tools (`CLIENT_TOOLS`).
 #[tokio::test]
 async fn the_operator_says_which_clients_bring_tools() {

@@ -126,6 +126,7 @@ const composer = {
   stop: "Stop",
   stopping: "Stopping",
   enqueue: "Add to the queue",
+  deny: "Deny with these words",
   sendNow: "Send now",
   sendNowWhy: "Send now: this stops the answer in progress",
   hintQueue: "Enter adds your message to the queue. It is sent after the answer.",

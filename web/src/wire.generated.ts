@@ -194,7 +194,11 @@ export type Approval = { decision: Decision,
 /**
  * The answer to a form, by the ids of its questions. Any other decision ignores it.
  */
-content: Record<string, unknown> | null, };
+content: Record<string, unknown> | null, 
+/**
+ * Why the call is denied, for the model: at most 2 000 bytes of UTF-8. Only with `deny`, and only for a call.
+ */
+reason: string | null, };
 
 /**
  * The body of `PATCH /api/threads/{id}`.
@@ -1730,3 +1734,4 @@ export const WORKFLOW_ID = { max: 64, pattern: /^[a-z0-9][a-z0-9_-]{0,63}$/ };
 export const MAX_LINE_CHARS = 200;
 export const MAX_DESCRIPTION_CHARS = 1000;
 export const MAX_TITLE_CHARS = 200;
+export const MAX_REASON_BYTES = 2000;

@@ -10,7 +10,7 @@ use crate::storage::outgoing::{Audited, News, Outgoing, ThreadRow};
 use crate::storage::queue::QUEUE;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
-use engine::journal::{Answer, TurnStop};
+use engine::journal::{Answer, Answering, TurnStop};
 use engine::title::shown_title;
 use engine::turn::{Asked, Receipt, form_fault};
 use wire::protocol::{
@@ -209,11 +209,11 @@ impl Thread {
         owner: &Owner,
         id: &str,
         on: Awaited,
-        answer: Answer,
+        given: Answering,
         address: Option<String>,
     ) -> Result<Response, ApiError> {
         self.found(owner)?;
-        match self.hand_in(id, on, answer, address)? {
+        match self.hand_in(id, on, given, address)? {
             Receipt::Unknown => Err(ApiError::new(ErrorCode::NotWaiting, "no call waits for this answer")),
             receipt => json_response(&Taken { taken: receipt != Receipt::Repeated }),
         }
@@ -224,7 +224,7 @@ impl Thread {
         self: &Rc<Self>,
         id: &str,
         on: Awaited,
-        answer: Answer,
+        given: Answering,
         address: Option<String>,
     ) -> Result<Receipt, ApiError> {
         let run = match self.open()? {
@@ -233,6 +233,10 @@ impl Thread {
             OpenTurn::None => return Ok(Receipt::Unknown),
         };
         let asked = run.turn.waiting(id, on);
+        let Answering { answer, reason } = given;
+        if reason.is_some() && asked.as_ref().is_some_and(|asked| !matches!(asked, Asked::Call(_))) {
+            return Err(ApiError::field("reason", "only the question about a call takes a reason"));
+        }
         let answer = fitting(asked.as_ref(), on, answer)?;
         let for_good = answer == Answer::ApproveForThread;
         let receipt = self.store.transaction(|| {
@@ -244,7 +248,8 @@ impl Thread {
                 self.keep_unlisted(false, self.clock.now_ms())?;
             }
             let audited = asked.as_ref().and_then(|asked| self.decided(asked, id, &answer, address));
-            let receipt = run.turn.answer(id, on, answer).map_err(not_logged)?;
+            let given = Answering { answer, reason };
+            let receipt = run.turn.answer(id, on, given).map_err(not_logged)?;
             if let (true, Some(audited)) = (receipt == Receipt::Taken, audited) {
                 self.audit(audited)?;
             }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use wasm_bindgen::JsValue;
 use worker::{DurableObject, Env, Request, Response, State, durable_object};
 
-use engine::journal::Answer;
+use engine::journal::{Answer, Answering};
 use wire::pace::Pace;
 use wire::protocol::{ApiError, Awaited, Decision, ErrorCode, SentDump, ThreadCommand, ThreadEnvelope};
 
@@ -94,10 +94,14 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
         }
         ThreadCommand::Stream { after } => thread.stream(&owner, after).await,
         ThreadCommand::Cancel => thread.cancel(&owner).await,
-        ThreadCommand::ToolResult { tool_call_id, content, is_error } => {
-            thread.answer(&owner, &tool_call_id, Awaited::Client, Answer::Result { content, is_error }, None)
-        }
-        ThreadCommand::Approval { approval_id, decision, content, address } => {
+        ThreadCommand::ToolResult { tool_call_id, content, is_error } => thread.answer(
+            &owner,
+            &tool_call_id,
+            Awaited::Client,
+            Answer::Result { content, is_error }.into(),
+            None,
+        ),
+        ThreadCommand::Approval { approval_id, decision, content, reason, address } => {
             let answer = match (decision, content) {
                 (Decision::Approve, Some(content)) => {
                     Answer::Result { content: Value::Object(content).to_string(), is_error: false }
@@ -106,7 +110,7 @@ async fn answer(thread: &Rc<Thread>, envelope: ThreadEnvelope) -> Result<Respons
                 (Decision::ApproveForThread, _) => Answer::ApproveForThread,
                 (Decision::Deny | Decision::Expired | Decision::Standing, _) => Answer::Deny,
             };
-            thread.answer(&owner, &approval_id, Awaited::Approval, answer, address)
+            thread.answer(&owner, &approval_id, Awaited::Approval, Answering { answer, reason }, address)
         }
         ThreadCommand::Approvals => thread.approvals(&owner),
         ThreadCommand::WithdrawApproval { tool } => thread.withdraw_approval(&owner, &tool),

@@ -110,7 +110,7 @@ impl Thread {
                 Some(Decision::Deny | Decision::Expired | Decision::Standing) => Answer::Deny,
             };
             if let (Receipt::Taken, OpenTurn::Run(run)) =
-                (self.hand_in(&id, on, answer, address)?, self.open()?)
+                (self.hand_in(&id, on, answer.into(), address)?, self.open()?)
             {
                 waits = run.turn.parkings();
             }

@@ -1,6 +1,7 @@
 // Calls that wait for the reader's decision, also after a reload and by keyboard.
 
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { clean } from "./access.mjs";
 
 /** A tool that needs an approval. This test is its client. */
 const ERASE = {
@@ -130,6 +131,43 @@ export async function approvals(browser) {
     await settled(page);
     await openAll(page);
     assertEqual(await denied.count(), 1, "the mark of a denial after a reload");
+  });
+
+  // Issue 53, fault 3
+  await check("words deny a call, after the composer has said so, and the model is told why", async () => {
+    await llm.script("why", [{ calls: [erase("everything")] }, { text: "The other one, then." }]);
+    await send(page, llm.says("Erase all", "why"));
+    const bar = byId(page, "asked-bar");
+    await bar.filter({ hasText: "What you send now denies ui_erase, and tells the model why." }).waitFor();
+    await clean(page, "words that deny a call");
+    await byId(page, "composer").fill("x".repeat(2_001));
+    await bar.filter({ hasText: "This is too long for a reason." }).waitFor();
+    assertEqual(await byId(page, "deny").isEnabled(), false, "the button of a reason that is too long");
+    await byId(page, "composer").fill("Use the <other> line instead");
+    assertEqual(await byId(page, "deny").innerText(), "Deny with these words", "the button");
+    await page.keyboard.press("Enter");
+    await byId(page, "message-assistant").last().filter({ hasText: "The other one, then." }).waitFor();
+    await settled(page);
+    assertEqual(await byId(page, "composer").inputValue(), "", "the draft");
+    for (const moment of ["live", "after a reload"]) {
+      await openAll(page);
+      await byId(page, "denied-reason").last().filter({ hasText: "You said: Use the <other> line instead" }).waitFor();
+      if (moment === "live") await page.reload();
+      await settled(page);
+    }
+  });
+
+  await check("words can wait for the answer instead, and the call be allowed beside them", async () => {
+    await llm.script("wait", [{ calls: [erase("a line")] }, { text: "Then not." }]);
+    await llm.script("next", [{ text: "Next." }]);
+    await send(page, llm.says("Erase it", "wait"));
+    await byId(page, "asked-bar").waitFor();
+    await byId(page, "composer").fill(llm.says("And then", "next"));
+    await byId(page, "asked-queue").click();
+    await byId(page, "queued-message").waitFor();
+    await asked.getByRole("button", { name: "Deny" }).click();
+    await byId(page, "message-assistant").last().filter({ hasText: "Next." }).waitFor();
+    await settled(page);
   });
 
   await check("invisible characters are written out", async () => {

@@ -113,12 +113,16 @@ export async function cancelTurn(threadId: string): Promise<string | null> {
   return answer.turn_id;
 }
 
-/** Answers a call that waits for the reader's decision; `content` fills in its form. */
-export async function decide(threadId: string, approvalId: string, decision: Decision, content?: Answers): Promise<void> {
-  await request(`/api/threads/${threadId}/approvals/${approvalId}`, {
-    method: "POST",
-    body: { decision, ...(content && { content }) },
-  });
+export interface DecisionParts {
+  /** Fills in the form of the call. */
+  content?: Answers;
+  /** Tells the model why the call is denied. */
+  reason?: string;
+}
+
+/** Answers a call that waits for the reader's decision. */
+export async function decide(threadId: string, approvalId: string, decision: Decision, more: DecisionParts = {}): Promise<void> {
+  await request(`/api/threads/${threadId}/approvals/${approvalId}`, { method: "POST", body: { decision, ...more } });
 }
 
 /** The tools that the reader allowed for the whole chat. */

@@ -3,7 +3,7 @@
 import { features } from "../feature";
 import { turnWords } from "../turn/en";
 import { shareText } from "../turn/status";
-import { beginning, DETAIL_CHARS, isDenied, type ToolEntry } from "../turn/view";
+import { beginning, DETAIL_CHARS, isDenied, reasonOf, type ToolEntry } from "../turn/view";
 import { argFields } from "./gist";
 import { failed } from "./hooks/en";
 import { WrittenResult } from "./ToolCallCard";
@@ -47,10 +47,12 @@ export function ToolResult({ call }: { call: ToolEntry }) {
   if (call.status === "running") return null;
   const result = call.result ?? "";
   if (isDenied(call)) {
+    const reason = reasonOf(call);
     return (
       <>
         <p className="tool-label">{turnWords.card.denied}</p>
         <p className="tool-none">{turnWords.card.deniedWords}</p>
+        {reason !== null && <p dir="auto" data-testid="denied-reason">{turnWords.card.deniedBecause(reason)}</p>}
       </>
     );
   }

@@ -2,15 +2,17 @@
 
 import { useEffect, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import { en } from "../en";
-import { features } from "../feature";
+import { features, useQuestion } from "../feature";
 import type { ConversationState } from "../state/conversation";
-import { clearDraft, draftFiles, drafts, NEW_CHAT, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
+import { clearDraft, draftFiles, drafts, NEW_CHAT, restoreDraft, setDraft, setDraftFiles, sorted, type Attachment } from "../state/drafts";
 import { conversation } from "../state/page";
-import { attaching } from "../state/parts";
+import { askedBar, attaching } from "../state/parts";
 import { pastedFiles } from "../state/pasted";
 import { offerIsKnown, readsMedia, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import { withFiles } from "../turn/attachments";
+import { openApprovals } from "../turn/view";
+import { MAX_REASON_BYTES } from "../wire.generated";
 import { AttachButton, AttachedChips, ModelMenu, SubjectChip, SubjectMenu } from "./ComposerParts";
 import { DropAnywhere } from "./DropAnywhere";
 import { COMPOSER_ID, focusComposer } from "./focus";
@@ -27,7 +29,9 @@ interface Props {
   onEditLast: (() => void) | null;
 }
 
-export function Composer({ state: { threadId, phase, running }, onEditLast }: Props) {
+// Long: the parts of the composer share its draft.
+export function Composer({ state, onEditLast }: Props) {
+  const { threadId, phase, running } = state;
   const chat = threadId ?? NEW_CHAT;
   const text = useStore(drafts)[chat] ?? "";
   const attached: readonly Attachment[] = useStore(draftFiles)[chat] ?? [];
@@ -55,7 +59,18 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
     else void act();
     focus();
   };
-  const { waits, send, keep } = useSending(chat, phase, complete, () => sent(() => conversation.send(message, null, media)));
+  const sendOn = () => sent(() => conversation.send(message, null, media));
+  const { waits, send: sendOrWait, keep } = useSending(chat, phase, complete, sendOn);
+  const { asked, AskedBar, isRead } = useAsked(state);
+  // Only what the bar has announced: the words of the composer deny the call. Files are no reason.
+  const denies = asked !== null && AskedBar !== null && attached.length === 0;
+  const isReason = !denies || new TextEncoder().encode(text).length <= MAX_REASON_BYTES;
+  const deny = async (id: string) => {
+    if (!sendable || !isReason || !isRead()) return;
+    clearDraft(chat);
+    if (!(await conversation.decide(id, "deny", { reason: text }))) restoreDraft(chat, text, []);
+  };
+  const send = () => (denies ? void deny(asked.id) : sendOrWait());
   const sendNow = () => (running ? sent(() => conversation.sendNow(message, media)) : send());
 
   return (
@@ -68,6 +83,7 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
     >
       <DropAnywhere take={take} />
       <div className="composer-box">
+        {asked && AskedBar && denies && <AskedBar asked={asked} onQueue={sendable ? sendOn : null} tooLong={!isReason} />}
         <SubjectChip chat={chat} />
         {features().map(({ name, Chips }) => Chips && <Chips key={name} chat={chat} />)}
         <AttachedChips attached={attached} onChange={(files) => setDraftFiles(chat, files)} />
@@ -78,13 +94,31 @@ export function Composer({ state: { threadId, phase, running }, onEditLast }: Pr
           <SubjectMenu chat={chat} onChosen={focus} />
           <ModelMenu onChosen={focus} />
         </div>
-        {running && sendable && <NowButton onClick={sendNow} />}
+        {running && sendable && !denies && <NowButton onClick={sendNow} />}
         {running && <StopButton stopping={running.stopping} />}
-        {running && !sendable ? null : <SendButton sendable={sendable || (phase === "loading" && complete)} waits={waits} queues={running !== null} />}
+        {denies && sendable && <DenyButton usable={isReason} />}
+        {denies || (running && !sendable) ? null : <SendButton sendable={sendable || (phase === "loading" && complete)} waits={waits} queues={running !== null} />}
       </div>
-      <Hint over={over} refused={refused} waits={waits} queues={running !== null && sendable} />
+      <Hint over={over} refused={refused} waits={waits} queues={running !== null && sendable && !denies} />
     </form>
   );
+}
+
+/** A message that was on its way when the bar appeared must not deny the call: a person needs so long to see it. */
+const SEEN_MS = 1_000;
+
+/** The call for which the person is asked, where their words can tell why they deny it, and the bar that says so. A form, and
+    a question of a feature, have answers of their own. */
+function useAsked({ exchanges, running }: ConversationState) {
+  const view = exchanges.find(({ turnId }) => turnId === running?.turnId)?.answer;
+  const newest = view ? openApprovals(view).at(-1) : undefined;
+  const isOwn = useQuestion(newest) !== null;
+  const asked = newest && !isOwn && newest.form === null ? newest : null;
+  const AskedBar = askedBar.use(asked !== null);
+  const shownAt = useRef(0);
+  const shown = AskedBar ? asked?.id : undefined;
+  useEffect(() => void (shownAt.current = Date.now()), [shown]);
+  return { asked, AskedBar, isRead: () => Date.now() - shownAt.current >= SEEN_MS };
 }
 
 /**
@@ -214,6 +248,15 @@ function NowButton({ onClick }: { onClick: () => void }) {
   return (
     <button type="button" className="link-button send-now" data-testid="send-now" title={en.composer.sendNowWhy} onClick={onClick}>
       {en.composer.sendNow}
+    </button>
+  );
+}
+
+/** Its words say what it does: the same key sends a message elsewhere. */
+function DenyButton({ usable }: { usable: boolean }) {
+  return (
+    <button type="submit" className="deny" data-testid="deny" disabled={!usable}>
+      {en.composer.deny}
     </button>
   );
 }

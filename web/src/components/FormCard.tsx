@@ -20,7 +20,7 @@ export function FormCard({ id, form, expiresAt }: { id: string; form: Form; expi
   const send = async (decision: Decision) => {
     setBusy(true);
     const answers = questions?.map(({ id, fields }) => [id, answerOf(fields, values[id] ?? {})]);
-    await conversation.decide(id, decision, decision === "approve" && answers ? Object.fromEntries(answers) : undefined);
+    await conversation.decide(id, decision, decision === "approve" && answers ? { content: Object.fromEntries(answers) } : {});
     setBusy(false);
     // The card disappears with its button. After a refusal the reader goes on with what stands in it.
     focusComposer();

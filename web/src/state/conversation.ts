@@ -5,13 +5,12 @@
 
 import { followTurn } from "../api/follow";
 import { Refusal, Unreachable, isAbort } from "../api/http";
-import { cancelTurn, choosePath, decide, readContent, readOn, startTurn, type TurnRequest } from "../api/threads";
+import { cancelTurn, choosePath, decide, type DecisionParts, readContent, readOn, startTurn, type TurnRequest } from "../api/threads";
 import { en } from "../en";
 import { features, preparedFor } from "../feature";
 import { Queue } from "../queue/queue";
 import { contentOf, isImage, partsOf, withFiles, type Medium } from "../turn/attachments";
 import type { Content, Decision, ThreadDetail } from "../wire";
-import type { Answers } from "../turn/form";
 import { begunExchange, questionIdOf, renewed, type Exchange } from "../turn/stored";
 import { withVersion } from "../turn/versions";
 import { choices } from "./choices";
@@ -215,17 +214,22 @@ export class Conversation {
     }));
   }
 
-  /** Sends the person's decision about a call, or the form that it asked for. The turn's events tell whether it took effect. */
-  async decide(approvalId: string, decision: Decision, content?: Answers): Promise<void> {
+  /** Sends the person's decision about a call, or the form that it asked for. The turn's events tell whether it took effect.
+      False: it did not arrive. */
+  async decide(approvalId: string, decision: Decision, more: DecisionParts = {}): Promise<boolean> {
     const { threadId } = this.store.get();
     const { signal } = this.#visit;
-    if (!threadId) return;
+    if (!threadId) return false;
     try {
-      await decide(threadId, approvalId, decision, content);
+      await decide(threadId, approvalId, decision, more);
       this.#look.want();
       this.listener.answered(threadId);
+      return true;
     } catch (error) {
-      if (!signal.aborted) this.store.set({ problem: problemOf(error, () => void this.decide(approvalId, decision, content)) });
+      // The words of a reason go back to the composer, where they can be sent again.
+      const retry = more.reason ? null : () => void this.decide(approvalId, decision, more);
+      if (!signal.aborted) this.store.set({ problem: problemOf(error, retry) });
+      return false;
     }
   }
 

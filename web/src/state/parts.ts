@@ -53,6 +53,7 @@ export const attaching = part(() => import("../attach/attach").then((module) => 
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
 export const callDetails = part(() => import("../components/CallDetails"));
 export const limitCard = part(() => import("../components/LimitCard").then((module) => module.LimitCard));
+export const askedBar = part(() => import("../components/AskedBar").then((module) => module.AskedBar));
 export const approvalCard = part(() => import("../components/ApprovalCard").then((module) => module.ApprovalCard));
 export const signIn = part(() => import("../components/SignIn").then((module) => module.SignIn));
 export const editors = part(() => import("../components/Editors"));

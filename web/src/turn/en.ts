@@ -6,6 +6,11 @@ import type { HookDecision } from "../wire";
 const approval = {
   ask: (tool: string) => `Allow ${tool} to run?`,
   choices: { approve: "Allow once", approve_for_thread: "Allow in this chat", deny: "Deny" },
+  reply: {
+    denies: (tool: string) => `What you send now denies ${tool}, and tells the model why.`,
+    tooLong: (tool: string) => `This is too long for a reason. Queue it, or shorten it to deny ${tool}.`,
+    queue: "Queue",
+  },
   decided: {
     approve: (tool: string) => `${tool} was allowed once.`,
     approve_for_thread: (tool: string) => `${tool} was allowed in this chat.`,
@@ -66,6 +71,7 @@ const card = {
   error: "Error",
   denied: "Denied",
   deniedWords: "You did not allow this call. It did not run.",
+  deniedBecause: (reason: string) => `You said: ${reason}`,
   decided: {
     approve: "You allowed this call once.",
     approve_for_thread: "You allowed this tool in this chat.",

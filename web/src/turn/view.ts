@@ -217,6 +217,12 @@ export function isDenied({ status, result, decision }: ToolEntry): boolean {
   return decision === "deny" || (status === "error" && (result?.startsWith(DENIAL) ?? false));
 }
 
+/** The words with which a person denied a call, as the service tells them to the model (`durable/engine/src/turn/results.rs`). */
+export function reasonOf({ result }: Pick<ToolEntry, "result">): string | null {
+  const said = /<reason_of_the_user>\n([^]*)\n<\/reason_of_the_user>$/.exec(result ?? "")?.[1];
+  return said?.replaceAll("\\u003c", "<") ?? null;
+}
+
 /** The stops after which a turn can be continued. */
 const LIMITS: ReadonlySet<string> = new Set(["budget_exceeded", "iteration_limit"]);
 

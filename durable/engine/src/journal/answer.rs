@@ -32,6 +32,27 @@ pub enum Answer {
     Expired,
 }
 
+/// An answer as it is handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answering {
+    pub answer: Answer,
+    /// Why a person denies a call, in their words.
+    pub reason: Option<String>,
+}
+
+impl Answering {
+    /// A person denies a call, with their reason.
+    pub fn denied(reason: Option<String>) -> Self {
+        Answering { answer: Answer::Deny, reason }
+    }
+}
+
+impl From<Answer> for Answering {
+    fn from(answer: Answer) -> Self {
+        Answering { answer, reason: None }
+    }
+}
+
 impl Answer {
     /// Whether a person allows what they were asked for.
     pub fn allows(&self) -> bool {

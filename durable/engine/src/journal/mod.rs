@@ -34,7 +34,7 @@ pub use agent::{
     Agent, AgentChange, AgentRow, AgentSetting, MAIN, MAX_AGENTS, MAX_COPIED_BYTES, MAX_HEARD_BYTES,
     MAX_INSTRUCTIONS_BYTES, MAX_TRANSCRIPT_BYTES, People, Round, fault_of_name, todo_key,
 };
-pub use answer::{Answer, Asking};
+pub use answer::{Answer, Answering, Asking};
 pub use cut::Cut;
 pub use end::{CallRecord, FailureRecord, TurnEnd};
 pub(crate) use format::NEWEST_READ;
@@ -228,6 +228,9 @@ pub enum Fact {
         on: Awaited,
         answer: Answer,
         at_ms: u64,
+        /// Why a person denied the call, in their words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// The turn was parked: it needs an answer to go on. Until then its calls and its clocks stand still.
     Parked {

@@ -71,6 +71,8 @@ pub(crate) struct Wait {
     pub(crate) over_ms: Option<u64>,
     /// The answer, and its time.
     pub(crate) answer: Option<(Answer, u64)>,
+    /// Why a person denied the call, in their words.
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -283,8 +285,7 @@ impl Record {
             Fact::Toolset(specs) => self.toolsets.add(Toolbelt::new(specs.iter().cloned())),
             Fact::Opened(spec) => self.opened(&entry.at, spec),
             Fact::Waiting { on, place, since, until, limit, asking } => {
-                let key = keys::call_of(&entry.at);
-                let call = self.pending.iter().find(|pending| pending.key == key);
+                let call = self.pending.iter().find(|pending| pending.key == keys::call_of(&entry.at));
                 let wait = Wait {
                     place: place.clone(),
                     name: call.map(|pending| pending.call.name.clone()).unwrap_or_default(),
@@ -296,11 +297,12 @@ impl Record {
                     since_ms: entry.elapsed_ms,
                     over_ms: None,
                     answer: None,
+                    reason: None,
                 };
                 self.waits.insert((entry.at.clone(), *on), wait);
             }
             Fact::InputGiven => self.input_given(&entry.at),
-            Fact::Answered { on, answer, at_ms } => self.answered(entry, *on, answer, *at_ms),
+            Fact::Answered { .. } => self.answered(entry),
             Fact::Parked { .. } => {
                 self.parkings += 1;
                 self.parked = true;

@@ -2,7 +2,7 @@
 
 use super::keys::call_of;
 use super::{Record, Wait};
-use crate::journal::{Answer, Asking, Entry};
+use crate::journal::{Answer, Asking, Entry, Fact};
 use wire::protocol::Awaited;
 
 impl Record {
@@ -59,14 +59,16 @@ impl Record {
     }
 
     /// The first answer to a wait wins.
-    pub(super) fn answered(&mut self, entry: &Entry, on: Awaited, answer: &Answer, at_ms: u64) {
-        let wait = self.waits.get_mut(&(entry.at.clone(), on));
+    pub(super) fn answered(&mut self, entry: &Entry) {
+        let Fact::Answered { on, answer, at_ms, reason } = &entry.fact else { return };
+        let wait = self.waits.get_mut(&(entry.at.clone(), *on));
         let Some(wait) = wait.filter(|wait| wait.answer.is_none()) else { return };
         let each_time = self.own.find(&wait.name).is_some_and(|own| own.asks_each_time);
-        if *answer == Answer::ApproveForThread && on == Awaited::Approval && !each_time {
+        if *answer == Answer::ApproveForThread && *on == Awaited::Approval && !each_time {
             self.approved.insert(wait.name.clone());
         }
-        wait.answer = Some((answer.clone(), at_ms));
+        wait.answer = Some((answer.clone(), *at_ms));
+        wait.reason.clone_from(reason);
         wait.over_ms = Some(entry.elapsed_ms);
         if answer.allows() && wait.limit.is_some() {
             self.budget.grant();

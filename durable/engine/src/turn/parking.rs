@@ -32,7 +32,7 @@ use std::future::poll_fn;
 use std::task::{Poll, Waker};
 
 use super::{Halt, Turn};
-use crate::journal::{Answer, Commit, Fact, Parking};
+use crate::journal::{Answer, Answering, Commit, Fact, Parking};
 use crate::ports::LogError;
 use crate::record::Wait;
 use crate::record::keys::call_of;
@@ -81,7 +81,7 @@ impl Drop for Tally<'_> {
 
 impl Turn {
     /// Answers a call that waits: journaled at once, the first answer wins. A parked turn goes on with `run`.
-    pub fn answer(&self, id: &str, on: Awaited, answer: Answer) -> Result<Receipt, LogError> {
+    pub fn answer(&self, id: &str, on: Awaited, given: impl Into<Answering>) -> Result<Receipt, LogError> {
         let found = {
             let record = self.record.borrow();
             let waits = record.waits.iter().filter(|((_, of), _)| answered_by(*of) == on);
@@ -93,7 +93,7 @@ impl Turn {
             None => Ok(Receipt::Unknown),
             Some((_, _, Wait { answer: Some(_), .. })) => Ok(Receipt::Repeated),
             Some((at, of, wait)) => {
-                self.write_answers(vec![(at, of, wait, answer)])?;
+                self.write_answers(vec![(at, of, wait, given.into())])?;
                 Ok(Receipt::Taken)
             }
         }
@@ -123,7 +123,7 @@ impl Turn {
         let over: Vec<_> = {
             let record = self.record.borrow();
             let over = record.waits.iter().filter(|(_, wait)| wait.answer.is_none() && wait.until <= now);
-            over.map(|((at, on), wait)| (at.clone(), *on, wait.clone(), Answer::Expired)).collect()
+            over.map(|((at, on), wait)| (at.clone(), *on, wait.clone(), Answer::Expired.into())).collect()
         };
         if over.is_empty() {
             return Ok(false);
@@ -163,7 +163,7 @@ impl Turn {
         self.write(Commit { events: vec![(key, state)], ..Commit::default() })
     }
 
-    fn write_answers(&self, answers: Vec<(String, Awaited, Wait, Answer)>) -> Result<(), LogError> {
+    fn write_answers(&self, answers: Vec<(String, Awaited, Wait, Answering)>) -> Result<(), LogError> {
         let at_ms = self.ports.clock.now_ms();
         let mut commit = Commit::default();
         if self.record.borrow().parked {
@@ -172,7 +172,7 @@ impl Turn {
                 answers.first().map(|(_, _, wait, _)| wait.name.as_str()).filter(|name| !name.is_empty());
             commit.events.push((format!("state:unparked:{count}"), self.agent_state(tool)));
         }
-        for (at, on, wait, answer) in answers {
+        for (at, on, wait, Answering { answer, reason }) in answers {
             if matches!(on, Awaited::Approval | Awaited::Input) {
                 let resolved = Event::ApprovalResolved {
                     approval_id: self.ids.approval(&at),
@@ -182,7 +182,7 @@ impl Turn {
                 };
                 commit.events.push((format!("approval_resolved:{at}"), resolved));
             }
-            let answered = Fact::Answered { on, answer: answer.clone(), at_ms };
+            let answered = Fact::Answered { on, answer: answer.clone(), at_ms, reason };
             commit.entries.push(self.entry(&at, answered));
             if let Some(reached) = wait.limit {
                 self.note_decision(&mut commit, &at, reached, &answer, wait.place);

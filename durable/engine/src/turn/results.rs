@@ -2,6 +2,7 @@
 
 use super::Turn;
 use crate::journal::{Answer, ToolEnd};
+use crate::marks::data;
 use crate::ports::ToolError;
 use wire::model::ToolCall;
 use wire::protocol::{CallStatus, Event, MAX_LINE_CHARS, MAX_SOURCES, Place, Source};
@@ -105,7 +106,17 @@ fn bounded(titles: Vec<String>) -> Vec<Source> {
 const UNANSWERED: &str = "The user's client did not answer in time: the result is unknown, and it may have taken effect. Check before \
      repeating it.";
 pub(super) const UNASKED: &str = "The time to allow this call ended without an answer, so it was not made.";
-pub(super) const DENIED: &str = "The user did not allow this call, so it was not made. Do not repeat it: go on without it, or ask the user.";
+const DENIED: &str = "The user did not allow this call, so it was not made. Do not repeat it: go on without it, or ask the user.";
+
+/// The result of a call that a person denied, with their words where they gave a reason. The words are a person's, and cannot
+/// end their mark.
+pub(super) fn denied(reason: Option<&str>) -> String {
+    let words = reason.map(|reason| format!(" This is why, in the user's words:\n{}", data(REASON, reason)));
+    format!("{DENIED}{}", words.unwrap_or_default())
+}
+
+/// The mark of a person's reason.
+const REASON: &str = "reason_of_the_user";
 
 /// The result, for the model, of a call whose run was lost.
 pub(super) const UNKNOWN: &str =

@@ -168,6 +168,9 @@ crate::tagged! {
             decision: Decision,
             /// The answer to a form.
             content: Option<Map<String, Value>>,
+            /// Why a person denies the call.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            reason: Option<String>,
             /// The HMAC of the client's address, for the audit log.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             address: Option<String>,

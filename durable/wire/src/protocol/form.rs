@@ -12,6 +12,8 @@ pub const MAX_QUESTION_CHARS: usize = 2_000;
 pub const MAX_QUESTION_SCHEMA: usize = 8 * 1024;
 /// The longest id of a question, in bytes.
 pub const MAX_QUESTION_ID: usize = 100;
+/// The most bytes of the reason with which a person denies a call.
+pub const MAX_REASON_BYTES: usize = 2_000;
 /// The most bytes of the content with which a person answers a form.
 pub const MAX_FORM_CONTENT: usize = 32 * 1024;
 
@@ -52,12 +54,25 @@ pub struct Approval {
     #[cfg_attr(test, ts(type = "Record<string, unknown> | null"))]
     #[serde(default)]
     pub content: Option<Map<String, Value>>,
+    /// Why the call is denied, for the model: at most 2 000 bytes of UTF-8. Only with `deny`, and only for a call.
+    #[serde(default)]
+    pub reason: Option<String>,
 }
 
 impl Approval {
     /// Reads and checks a body.
     pub fn parse(body: &[u8]) -> Result<Approval, ApiError> {
-        let approval: Approval = request::read(body)?;
+        let mut approval: Approval = request::read(body)?;
+        approval.reason = approval.reason.filter(|reason| !reason.trim().is_empty());
+        match &approval.reason {
+            Some(_) if approval.decision != Decision::Deny => {
+                return Err(ApiError::field("reason", "only `deny` takes a reason"));
+            }
+            Some(reason) if reason.len() > MAX_REASON_BYTES => {
+                return Err(ApiError::field("reason", format!("at most {MAX_REASON_BYTES} bytes")));
+            }
+            _ => {}
+        }
         match approval.decision {
             Decision::Expired | Decision::Standing => {
                 Err(ApiError::field("decision", "a client cannot send `expired` or `standing`"))
@@ -90,5 +105,20 @@ mod tests {
         assert_eq!(parse(MAX_FORM_CONTENT + 1).unwrap_err().field.as_deref(), Some("content"));
         let none = Approval::parse(br#"{"decision": "deny", "content": null}"#).unwrap();
         assert_eq!((none.decision, none.content), (Decision::Deny, None));
+    }
+
+    // Issue 53, fault 3: the reason of a denial, at its limit and just beyond it.
+    #[test]
+    fn a_denial_may_have_a_reason() {
+        let parse = |decision: &str, reason: &str| {
+            Approval::parse(json!({"decision": decision, "reason": reason}).to_string().as_bytes())
+        };
+        let field = |decision, reason: &str| parse(decision, reason).unwrap_err().field.clone();
+        let longest = "ü".repeat(MAX_REASON_BYTES / 2);
+        assert_eq!(parse("deny", &longest).unwrap().reason, Some(longest.clone()));
+        assert_eq!(field("deny", &format!("{longest}x")).as_deref(), Some("reason"));
+        assert_eq!(field("approve", "Go on.").as_deref(), Some("reason"));
+        assert_eq!(field("approve_for_thread", "Go on.").as_deref(), Some("reason"));
+        assert_eq!(parse("approve", " \n").unwrap().reason, None);
     }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::super::Halt;
 use super::super::reserve::Reservation;
-use super::super::results::{DENIED, UNASKED, UNKNOWN, failed, too_long_to_show};
+use super::super::results::{UNASKED, UNKNOWN, denied, failed, too_long_to_show};
 use super::{Admitted, Next, Round};
 use crate::budget::Exceeded;
 use crate::journal::{Answer, Commit, ToolEnd};
@@ -205,12 +205,15 @@ impl<'a> Round<'a> {
             Answer::Approve | Answer::ApproveForThread => {
                 return Ok(self.start(key, call, spec).await?.then_some(()).ok_or(None));
             }
-            Answer::Expired => UNASKED,
-            Answer::Deny | Answer::Result { .. } => DENIED,
+            Answer::Expired => UNASKED.to_owned(),
+            Answer::Deny | Answer::Result { .. } => {
+                let wait = (key.to_owned(), Awaited::Approval);
+                denied(turn.record.borrow().waits.get(&wait).and_then(|wait| wait.reason.as_deref()))
+            }
         };
         let (now, mut commit) = (turn.elapsed_ms(), Commit::default());
         self.note_start(&mut commit, key, call, now, None);
-        let end = self.note_end(&mut commit, key, call, failed(why.to_owned(), waited_ms), now);
+        let end = self.note_end(&mut commit, key, call, failed(why, waited_ms), now);
         turn.commit(commit)?;
         Ok(Err(Some(end)))
     }

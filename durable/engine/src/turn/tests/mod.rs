@@ -7,6 +7,7 @@ mod budget;
 mod by_hand;
 mod continued;
 pub(crate) mod cuts;
+pub(crate) mod denied;
 mod everywhere;
 pub(crate) mod faults;
 mod first_word;

@@ -142,11 +142,12 @@ fn journal_entries_are_read_back_as_they_were_written() {
             asking: None,
         },
         Fact::InputGiven,
-        Fact::Answered { on: Awaited::Client, answer: Answer::Expired, at_ms: 3 },
+        Fact::Answered { on: Awaited::Client, answer: Answer::Expired, at_ms: 3, reason: None },
         Fact::Answered {
             on: Awaited::Client,
             answer: Answer::Result { content: "c".to_owned(), is_error: true },
             at_ms: 3,
+            reason: Some("r".to_owned()),
         },
         Fact::Canned { digest: "d".to_owned(), text: "t".to_owned() },
         Fact::Called {

@@ -170,6 +170,7 @@ fn the_page_has_the_wires_types() {
         ("MAX_LINE_CHARS", MAX_LINE_CHARS),
         ("MAX_DESCRIPTION_CHARS", knowledge::MAX_DESCRIPTION_CHARS),
         ("MAX_TITLE_CHARS", change::MAX_TITLE_CHARS),
+        ("MAX_REASON_BYTES", form::MAX_REASON_BYTES),
     ] {
         file += &format!("export const {name} = {max};\n");
     }

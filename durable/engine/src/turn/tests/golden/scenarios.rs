@@ -75,6 +75,7 @@ pub const ALL: &[Scenario] = &[
     plain("stopped-blocked", crate::hooks::tests::answers::blocked),
     parked("parked-review", crate::workflow::tests::planned::with_all_members),
     parked("parked-approval", approval),
+    parked("parked-denied", crate::turn::tests::denied::golden),
     parked("parked-client", client),
     parked("parked-foreign", foreign),
     parked("parked-client-name", client_with_a_long_name),
@@ -115,14 +116,13 @@ pub const ALL: &[Scenario] = &[
 /// Answers each wait of a parked turn: allows the call, grants the budget once more, or gives the result.
 pub fn answer(turn: &Turn) {
     let ids = WireIds::new("turn");
+    let result = |content: &str| Answer::Result { content: content.to_owned(), is_error: false };
     for key in ["0.0", "0.1", "2.0", "0.0-0.0", "0.0-a0.0", "limit.0"] {
         turn.answer(&ids.approval(key), Awaited::Approval, Answer::ApproveForThread).unwrap();
-        let result = Answer::Result { content: "pasted".to_owned(), is_error: false };
-        turn.answer(&ids.tool_call(key), Awaited::Client, result).unwrap();
+        turn.answer(&ids.tool_call(key), Awaited::Client, result("pasted")).unwrap();
     }
-    let content = json!({"who": {"name": "Ada"}}).to_string();
-    let filled = Answer::Result { content, is_error: false };
-    turn.answer(&ids.approval("0.0~0"), Awaited::Approval, filled).unwrap();
+    crate::turn::tests::denied::answer(turn, "Use another site.");
+    turn.answer(&ids.approval("0.0~0"), Awaited::Approval, result(r#"{"who":{"name":"Ada"}}"#)).unwrap();
 }
 
 fn direct() -> Case {
