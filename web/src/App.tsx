@@ -17,14 +17,19 @@ import type { ConversationState } from "./state/conversation";
 import { NEW_CHAT } from "./state/drafts";
 import { useOnline } from "./state/online";
 import { conversation, dismissNotice, fetchPart, goTo, page, startPage, threads } from "./state/page";
-import { queueView, settingsDialog, signIn } from "./state/parts";
+import { erasureScreen, queueView, settingsDialog, signIn } from "./state/parts";
 import { useStore } from "./state/store";
 import { IDLE, OFFLINE, statusOf, type Status } from "./turn/status";
 import { titleOf } from "./turn/title";
 import type { TurnView } from "./turn/view";
 import { mayAskAgain, waitingIn } from "./turn/waiting";
 
+/** Another user begins with nothing on screen: no panel, no dialog, no draft of the last one stays open. */
 export function App() {
+  return <Visit key={useStore(page).user} />;
+}
+
+function Visit() {
   const { phase, session, problem } = useStore(page);
   const [menuOpen, setMenuOpen] = useDrawer();
   const [settingsOpen, setSettingsOpen] = useState(false);
@@ -36,6 +41,7 @@ export function App() {
   }, []);
 
   const SignIn = signIn.use(phase === "signedOut");
+  const Erasure = erasureScreen.use(phase === "erasing");
 
   if (phase === "failed") {
     return (
@@ -44,6 +50,7 @@ export function App() {
       </Unavailable>
     );
   }
+  if (phase === "erasing") return Erasure && <Erasure />;
   if (phase === "signedOut") return SignIn && <SignIn ended={session !== null} />;
   return (
     <PanelsProvider value={panels}>

@@ -72,9 +72,13 @@ export async function account(browser) {
     await byId(page, "erase").click();
     await clean(page, "the question before all data is deleted");
     await byId(page, "confirm").click();
-    const status = byId(page, "erasure").getByRole("status");
-    await status.filter({ hasText: "is being deleted" }).waitFor();
-    await status.filter({ hasText: "All your data is deleted." }).waitFor();
+    // Issue 53, fault 9: the whole screen has the progress, and nothing else of the person.
+    const erasure = byId(page, "erasure");
+    await erasure.getByRole("heading", { name: "Your data is being deleted" }).waitFor();
+    assertEqual(await page.evaluate(() => document.activeElement.tagName), "H1", "the focus");
+    assertEqual(await page.locator("dialog, .sidebar, .composer").count(), 0, "what else is on screen");
+    await clean(page, "the progress of the deletion");
+    await erasure.getByRole("heading", { name: "All your data is deleted" }).waitFor();
     await shot(page, "erased");
     await page.unroute("**/api/me/erasure*");
     // The prerendered page is there before its session.

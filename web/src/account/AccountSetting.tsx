@@ -5,7 +5,7 @@ import { Disclosure } from "../components/Disclosure";
 import { useStore } from "../state/store";
 import { bytesText } from "../turn/measures";
 import { eraseWords, words } from "./en";
-import { beginAnew, eraseAll, erasing } from "./erasure";
+import { eraseAll, erasing } from "./erasure";
 import { cancelDownload, download, downloadAll } from "./export";
 
 export function AccountSetting() {
@@ -48,28 +48,17 @@ function Everything() {
 }
 
 function Erasure() {
-  const { state, removed, error } = useStore(erasing);
+  const { error } = useStore(erasing);
   return (
-    <div data-testid="erasure">
+    <>
       <p className="side-note">{eraseWords.note}</p>
-      {state === "none" && (
-        <ConfirmLink
-          label={eraseWords.erase}
-          question={eraseWords.question}
-          testId="erase"
-          act={eraseAll}
-        />
-      )}
-      <p role="status">
-        {state === "running" && `${eraseWords.running} ${eraseWords.removed(removed)}`}
-        {state === "done" && eraseWords.done}
-      </p>
+      <ConfirmLink
+        label={eraseWords.erase}
+        question={eraseWords.question}
+        testId="erase"
+        act={eraseAll}
+      />
       {error && <p className="side-problem" role="alert">{error}</p>}
-      {state === "done" && (
-        <button type="button" className="primary-button small" data-testid="anew" onClick={beginAnew}>
-          {eraseWords.anew}
-        </button>
-      )}
-    </div>
+    </>
   );
 }

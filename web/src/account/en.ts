@@ -19,8 +19,10 @@ export const eraseWords = {
   note: "Deletes everything that is stored of you for ever, signs you out everywhere and ends your API keys. What others quoted of you stays in their chats.",
   erase: "Delete everything",
   question: "Delete all your data for ever?",
-  running: "Your data is being deleted. This takes about two minutes, and goes on when you close the page.",
-  removed: (count: number) => `${count} items are gone so far.`,
-  done: "All your data is deleted.",
+  title: "Your data is being deleted",
+  running: "This takes about two minutes, and goes on when you close the page.",
+  removed: (items: number) => (items === 0 ? "" : `${count(items, "item")} deleted so far.`),
+  done: "All your data is deleted",
+  doneNote: "You are signed out.",
   anew: "Start anew",
 };

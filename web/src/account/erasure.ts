@@ -2,9 +2,12 @@
 // ends with the beginning.
 
 import { requestJson, wordsFor } from "../api/http";
-import { goTo, page, threads } from "../state/page";
+import { en } from "../en";
+import { forgetUser, page } from "../state/page";
+import { erasureScreen } from "../state/parts";
 import { Store } from "../state/store";
 import { tellTabs } from "../state/tabs";
+import { cancelDownload } from "./export";
 
 /** The answer of the routes (`src/account/erasure.rs`). */
 interface Progress {
@@ -27,16 +30,22 @@ const ASK_MS = 2000;
 export async function eraseAll(): Promise<void> {
   let begun: Progress;
   try {
+    await erasureScreen.load();
+  } catch {
+    erasing.set({ error: en.page.partFailed });
+    return;
+  }
+  try {
     begun = await requestJson<Progress>("/api/me", { method: "DELETE", body: { confirm: "erase" } });
   } catch (error) {
     erasing.set({ error: wordsFor(error) });
     return;
   }
-  erasing.set({ state: "running", error: null });
+  cancelDownload();
   // The session is over. A request of the page would begin another one, or put the sign-in screen over the progress.
-  page.set({ phase: "starting" });
-  goTo(null);
-  threads.forget();
+  page.set({ phase: "erasing" });
+  forgetUser();
+  erasing.set({ state: "running" });
   tellTabs({ what: "signed_out" });
   void follow(begun.receipt ?? "");
 }

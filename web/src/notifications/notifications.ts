@@ -10,7 +10,7 @@ const KEY = "espalier.notifications";
 /** `blocked`: the browser forbids them. */
 export type Wanted = "on" | "off" | "blocked";
 
-export const notifications = new Store<{ wanted: Wanted }>({ wanted: "off" });
+export const notifications = new Store<{ wanted: Wanted }>({ wanted: "off" }, true);
 
 /** Whether this browser knows notifications. */
 export function canNotify(): boolean {

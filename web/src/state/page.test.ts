@@ -44,6 +44,32 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+// Issue 53, fault 9
+it("clears every store when another user has the session, and keeps the words that were written", async () => {
+  vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, clear: () => {} });
+  vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {} });
+  const users = ["key:ada", "key:bob"];
+  vi.stubGlobal("fetch", async (path: string) => {
+    if (path === "/api/session") return Response.json({ user_id: users.shift() ?? "key:bob", expires_at: 1, scopes: [] });
+    if (path === "/api/collections") return OUT();
+    return Response.json({ threads: users.length > 0 ? [{ id: "t", title: "Ada's", created_at: 1, updated_at: 1 }] : [], next_cursor: null });
+  });
+  const page = await opened();
+  const { conversation, threads } = await import("./page");
+  const { Store } = await import("./store");
+  const { drafts, setDraft } = await import("./drafts");
+  const { requestJson } = await import("../api/http");
+  const panel = new Store<{ open: string | null }>({ open: null });
+  panel.set({ open: "Ada's garden" });
+  await vi.waitFor(() => expect(threads.store.get().threads).toHaveLength(1));
+  conversation.store.set({ threadId: "t" });
+  setDraft("t", "Half a thought");
+  await requestJson("/api/collections").catch(() => {});
+  await vi.waitFor(() => expect(page.get().user).toBe(1));
+  expect([panel.get(), conversation.store.get().threadId, drafts.get()]).toEqual([{ open: null }, null, { new: "Half a thought" }]);
+  expect([threads.store.get().threads, page.get().notice]).toEqual([[], "Your session expired. Earlier chats belong to it."]);
+});
+
 it("asks for a sign-in where the service needs one", async () => {
   vi.doMock("../components/SignIn", () => ({ SignIn: () => null }));
   const page = await opened();

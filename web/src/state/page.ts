@@ -5,24 +5,28 @@ import { readHealth, readModels } from "../api/threads";
 import { en } from "../en";
 import { features } from "../feature";
 import { notify, seen } from "../notifications/notifications";
+import { withFiles } from "../turn/attachments";
 import type { Health, Session } from "../wire";
 import type { SignInWay } from "../wire.generated";
 import { choices } from "./choices";
 import { Conversation } from "./conversation";
-import { NEW_CHAT } from "./drafts";
+import { draftOf, NEW_CHAT, restoreDraft } from "./drafts";
 import type { Format } from "./export";
 import { answerView, callDetails, editors, richText, signIn as signInScreen, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
 import { endOfSignIn, isOtherUser } from "./providers";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
-import { Store } from "./store";
+import { forgetStores, Store } from "./store";
 import { hearTabs, tellTabs } from "./tabs";
 import { Threads } from "./threads";
 
 export interface PageState {
   /** `signedOut`: the person has to sign in. */
-  phase: "starting" | "ready" | "failed" | "signedOut";
+  /** `erasing`: all data of the person is being deleted, and the page shows nothing else. */
+  phase: "starting" | "ready" | "failed" | "signedOut" | "erasing";
+  /** Counts the users of this page. Another one begins with nothing on screen. */
+  user: number;
   /** The session of this browser; null until there was one. */
   session: Session | null;
   /** The deployment has no model: the demo model answers. */
@@ -40,6 +44,7 @@ export interface PageState {
 
 export const page = new Store<PageState>({
   phase: "starting",
+  user: 0,
   session: null,
   demo: false,
   health: null,
@@ -47,7 +52,7 @@ export const page = new Store<PageState>({
   ways: [],
   notSignedIn: null,
   notice: null,
-});
+}, true);
 
 export const threads = new Threads();
 
@@ -161,13 +166,22 @@ export async function signOut(): Promise<void> {
 function leaveNothing(): void {
   // The browser's back button shows this page as it was left.
   page.set({ phase: "signedOut", session: null });
+  forgetUser();
+  window.location.assign("/");
+}
+
+/** Clears all that the page and the browser know of the person, in this one place, and closes what shows it. */
+export function forgetUser(): void {
   try {
     sessionStorage.clear();
     for (const key of Object.keys(localStorage)) if (key !== THEME_KEY) localStorage.removeItem(key);
   } catch {
     // The browser forbids storage, so it kept nothing.
   }
-  window.location.assign("/");
+  goTo(null);
+  threads.forget();
+  forgetStores();
+  page.set(({ user }) => ({ user: user + 1 }));
 }
 
 export function goTo(threadId: string | null): void {
@@ -263,7 +277,12 @@ export function listen(): void {
 
   whenUserChanges((session) => {
     page.set({ session, notice: en.page.otherUser });
-    threads.forget();
-    void threads.load();
+    // The request that found this out fails first, and gives its message back to the draft.
+    setTimeout(() => {
+      const { text, files, media } = draftOf(conversation.store.get().threadId ?? NEW_CHAT);
+      forgetUser();
+      restoreDraft(NEW_CHAT, withFiles(text, files), media);
+      void threads.load();
+    });
   });
 }

@@ -56,6 +56,7 @@ export const limitCard = part(() => import("../components/LimitCard").then((modu
 export const askedBar = part(() => import("../components/AskedBar").then((module) => module.AskedBar));
 export const approvalCard = part(() => import("../components/ApprovalCard").then((module) => module.ApprovalCard));
 export const signIn = part(() => import("../components/SignIn").then((module) => module.SignIn));
+export const erasureScreen = part(() => import("../account/ErasureScreen").then((module) => module.ErasureScreen));
 export const editors = part(() => import("../components/Editors"));
 export const versionButtons = part(() => import("../components/VersionButtons").then((module) => module.VersionButtons));
 export const queueView = part(() => import("../queue/QueueView").then((module) => module.QueueView));

@@ -25,7 +25,7 @@ interface Settings {
   offered: ModelList | null;
 }
 
-export const settings = new Store<Settings>({ theme: storedTheme(), model: null, offered: null });
+export const settings = new Store<Settings>({ theme: storedTheme(), model: null, offered: null }, true);
 
 export function setTheme(theme: Theme): void {
   settings.set({ theme });

@@ -3,12 +3,26 @@
 
 import { useSyncExternalStore } from "react";
 
-export class Store<T> {
+/** The stores that know something of the person. Those of an open panel live as long as it does. */
+const ofPerson: WeakRef<Store<object>>[] = [];
+
+/** Another person has the session: each store goes back to its first value. */
+export function forgetStores(): void {
+  for (const store of ofPerson) store.deref()?.forget();
+}
+
+export class Store<T extends object> {
   readonly #listeners = new Set<() => void>();
   readonly #first: T;
 
-  constructor(private value: T) {
+  /** `lasts`: it belongs to the page or to the browser, whoever has the session. */
+  constructor(private value: T, lasts = false) {
     this.#first = value;
+    if (!lasts) ofPerson.push(new WeakRef(this as unknown as Store<object>));
+  }
+
+  forget(): void {
+    this.#change(this.#first);
   }
 
   get = (): T => this.value;
@@ -18,7 +32,11 @@ export class Store<T> {
 
   set(change: Partial<T> | ((value: T) => Partial<T>)): void {
     const part = typeof change === "function" ? change(this.value) : change;
-    this.value = { ...this.value, ...part };
+    this.#change({ ...this.value, ...part });
+  }
+
+  #change(value: T): void {
+    this.value = value;
     for (const listener of this.#listeners) listener();
   }
 
@@ -28,6 +46,6 @@ export class Store<T> {
   };
 }
 
-export function useStore<T>(store: Store<T>): T {
+export function useStore<T extends object>(store: Store<T>): T {
   return useSyncExternalStore(store.subscribe, store.get, store.first);
 }

@@ -201,6 +201,8 @@ export class Threads {
   forget(): void {
     this.#fresh.clear();
     this.look("");
+    if (this.#leavingTimer !== null) clearTimeout(this.#leavingTimer);
+    this.#leavingTimer = null;
     this.store.set({ phase: "loading", threads: [], nextCursor: null, problem: null, leaving: null });
   }
 
