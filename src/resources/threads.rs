@@ -133,7 +133,7 @@ pub const THREADS: Table = users(
     "threads",
     Rows {
         key: &["id"],
-        withheld: &["tenant", "user_id", "id", "title", "created_at", "updated_at", "pinned_at"],
+        withheld: &["tenant", "user_id", "id", "title", "created_at", "updated_at", "pinned_at", "state"],
         ..ROWS
     },
     100,

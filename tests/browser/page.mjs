@@ -38,7 +38,7 @@ import { providers } from "./suites/providers.mjs";
 import { shares } from "./suites/shares.mjs";
 import { signIn } from "./suites/sign_in.mjs";
 import { swarm } from "./suites/swarm.mjs";
-import { tabs } from "./suites/tabs.mjs";
+import { states, tabs } from "./suites/tabs.mjs";
 import { chats, finding } from "./suites/threads.mjs";
 import { tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
@@ -50,7 +50,7 @@ import { workflows } from "./suites/workflows.mjs";
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
   safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares, bookmarks,
-  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
+  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, states, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
 };
 
 /** Suites that measure how fast the page is: they run alone. */

@@ -5,7 +5,7 @@
 use espalier_test_support::case::first;
 use espalier_test_support::client::assert_problem;
 use espalier_test_support::{
-    Case, Client, Event, EventStream, Value, call, calls, cost_line, env, json, new_id, story, text,
+    Case, Client, Event, EventStream, Value, call, calls, cost_line, env, json, new_id, stored, story, text,
 };
 
 fn schema() -> Value {
@@ -321,6 +321,31 @@ async fn a_person_says_why_they_deny_a_call() {
         end.data
     );
     assert_eq!(end.text("decision"), "deny");
+}
+
+// Issue 53, fault 10: lists say that a turn waits, that it goes on, and no more than that once it is over.
+#[tokio::test]
+async fn lists_say_what_a_thread_does() {
+    let case = Case::new().await;
+    let (stream, thread, call_id) = waiting(&case).await;
+    let state = async || {
+        let list = case.client.read("/api/threads").await;
+        let threads = list["threads"].as_array().expect("threads").clone();
+        threads.into_iter().find(|entry| entry["id"] == thread.as_str()).map(|entry| entry["state"].clone())
+    };
+    stored::eventually("the list says that it waits", || async {
+        (state().await == Some(json!("waiting"))).then_some(())
+    })
+    .await;
+    assert_eq!(case.client.thread(&thread).await["state"], "waiting");
+    let result = json!({ "tool_call_id": call_id, "result": "pasted" });
+    assert_eq!(answer(&case, &results(&thread), &result).await, true);
+    case.turn(stream).await;
+    stored::eventually("the list says nothing more", || async {
+        (state().await == Some(Value::Null)).then_some(())
+    })
+    .await;
+    assert_eq!(case.client.thread(&thread).await["state"], Value::Null);
 }
 
 // Issue 22: outside the editor the operator says over which wires a client may bring tools (`CLIENT_TOOLS`).

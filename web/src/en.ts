@@ -92,6 +92,7 @@ const sidebar = {
   pin: "Pin",
   unpin: "Unpin",
   untitled: "Untitled chat",
+  states: { running: "Answering", waiting: "Waits for you", unread: "New answer" },
   more: (title: string) => `More about “${title}”`,
   rename: "Rename",
   name: "Name of the chat",

@@ -1070,6 +1070,11 @@ written_by: string | null, };
 export type FileVersionList = { versions: Array<FileVersion>, };
 
 /**
+ * What a turn without an end does.
+ */
+export type ThreadState = "running" | "waiting";
+
+/**
  * A thread as the list shows it.
  */
 export type ThreadSummary = { id: string, title: string, created_at: number, updated_at: number, 
@@ -1077,6 +1082,10 @@ export type ThreadSummary = { id: string, title: string, created_at: number, upd
  * When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
  */
 pinned_at?: number | null, 
+/**
+ * What the newest turn does; absent where it is over. A list hears of a turn that runs after some seconds.
+ */
+state?: ThreadState | null, 
 /**
  * In the response to a search: an excerpt of the message that matches.
  */
@@ -1125,6 +1134,10 @@ workflow_session?: WorkflowSession, id: string, title: string, created_at: numbe
  * When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
  */
 pinned_at?: number | null, 
+/**
+ * What the newest turn does; absent where it is over. A list hears of a turn that runs after some seconds.
+ */
+state?: ThreadState | null, 
 /**
  * In the response to a search: an excerpt of the message that matches.
  */

@@ -28,6 +28,7 @@ export type {
   StoredMessage,
   ThreadDetail,
   ThreadList,
+  ThreadState,
   ThreadSummary,
   TreeModelCall,
   TreeNode,

@@ -55,6 +55,7 @@ impl Thread {
                 created_at: thread.created_at,
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
                 pinned_at: None,
+                state: turn.as_ref().and_then(|turn| turn.status.shown()),
                 snippet: None,
             },
             current_turn_id: self.store.turn_id(self.store.ends()?.of_path)?,
@@ -307,7 +308,8 @@ impl Thread {
     pub async fn rename(self: &Rc<Self>, owner: &Owner, title: &str) -> Result<Response, ApiError> {
         let thread = self.found(owner)?;
         let updated_at = self.store.newest_message()?.map_or(thread.created_at, |(_, at)| at);
-        let row = ThreadRow { title: title.to_owned(), created_at: thread.created_at, updated_at };
+        let row =
+            ThreadRow { title: title.to_owned(), created_at: thread.created_at, updated_at, state: None };
         let renamed = Outgoing::new(&thread.owner, thread.thread_id, News::Renamed { thread: row });
         self.store.transaction(|| {
             self.store.rename(title)?;

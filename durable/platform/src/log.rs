@@ -214,15 +214,29 @@ impl TurnLog {
             Parking::Parked { until } => {
                 self.store.set_parked(turn_id, true)?;
                 self.store.set_timer(Reason::Parked, until)?;
-                self.store.post_start(self.about.seq_first, now)?;
+                // The start of the turn says it too.
+                match self.store.told_start.get() {
+                    true => self.tell_state(now)?,
+                    false => self.store.post_start(self.about.seq_first, now)?,
+                }
             }
             Parking::Over => {
+                self.tell_state(now)?;
                 self.store.set_parked(turn_id, false)?;
                 self.store.clear_timer(Reason::Parked)?;
                 self.store.heartbeat.begin(now);
             }
         }
         self.store.arm(now)
+    }
+
+    /// Posts the row of the thread, so that lists say that its turn waits, or runs again.
+    fn tell_state(&self, now: u64) -> Result<(), StoreError> {
+        let About { owner, thread_id, thread_created_at: created_at, .. } = &self.about;
+        let updated_at = self.store.newest_message()?.map_or(*created_at, |(_, at)| at);
+        let title = self.store.title()?.unwrap_or_default();
+        let thread = ThreadRow { title, created_at: *created_at, updated_at, state: None };
+        self.store.post(&Outgoing::new(owner, thread_id.as_str(), News::Renamed { thread }), now)
     }
 
     /// Writes the rows that the thread keeps of the turn, and the news for D1. The alarm stands already, because a turn
@@ -243,8 +257,12 @@ impl TurnLog {
         }
         // The title as it is now: a user may have renamed the thread while the turn ran.
         let title = self.store.title()?.unwrap_or_default();
-        let thread =
-            ThreadRow { title, created_at: about.thread_created_at, updated_at: end.message.created_at };
+        let thread = ThreadRow {
+            title,
+            created_at: about.thread_created_at,
+            updated_at: end.message.created_at,
+            state: None,
+        };
         let calls = Calls {
             turn_id: about.turn_id.clone(),
             message_id: end.message.id.clone(),

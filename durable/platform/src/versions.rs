@@ -136,7 +136,7 @@ impl Thread {
                 self.store.rename(&title)?;
                 let updated_at = self.store.newest_message()?.map_or(thread.created_at, |(_, at)| at);
                 thread.title.clone_from(&title);
-                let row = ThreadRow { title, created_at: thread.created_at, updated_at };
+                let row = ThreadRow { title, created_at: thread.created_at, updated_at, state: None };
                 let renamed =
                     Outgoing::new(&thread.owner, thread.thread_id.as_str(), News::Renamed { thread: row });
                 self.store.post(&renamed, now)?;

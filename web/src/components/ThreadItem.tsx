@@ -1,8 +1,10 @@
 import { useRef, useState, type MouseEvent } from "react";
 import { en } from "../en";
+import { chatStates, stateOf } from "../state/chatStates";
 import { fetchPart, saveThread, threads } from "../state/page";
 import { editors } from "../state/parts";
 import { addressOf } from "../state/route";
+import { useStore } from "../state/store";
 import type { ThreadSummary } from "../wire";
 import { focusNext, neighbour } from "./focus";
 import { MoreIcon, PencilIcon, PinIcon, SaveIcon, TrashIcon } from "./Icons";
@@ -103,11 +105,17 @@ function ThreadLink({ thread, current, title, onOpen }: Pick<Props, "thread" | "
     event.preventDefault();
     onOpen();
   };
+  const state = stateOf(thread, useStore(chatStates), current);
   return (
     <a href={addressOf(thread.id)} aria-current={current ? "page" : undefined} onClick={open} title={title}>
       <span className="thread-title" dir="auto">
         {title}
       </span>
+      {state && (
+        <span className="thread-state" data-testid="thread-state" data-state={state} title={en.sidebar.states[state]}>
+          <span className="visually-hidden">{en.sidebar.states[state]}</span>
+        </span>
+      )}
       {thread.snippet && (
         <span className="thread-snippet" dir="auto">
           {thread.snippet.replace(/\s+/g, " ")}

@@ -8,6 +8,7 @@ import { notify, seen } from "../notifications/notifications";
 import { withFiles } from "../turn/attachments";
 import type { Health, Session } from "../wire";
 import type { SignInWay } from "../wire.generated";
+import { compareStates, loadChatStates, seeChat, tellState } from "./chatStates";
 import { choices } from "./choices";
 import { Conversation } from "./conversation";
 import { draftOf, NEW_CHAT, restoreDraft } from "./drafts";
@@ -18,7 +19,7 @@ import { endOfSignIn, isOtherUser } from "./providers";
 import { setAddress, threadInAddress } from "./route";
 import { offer, THEME_KEY } from "./settings";
 import { forgetStores, Store } from "./store";
-import { hearTabs, tellTabs } from "./tabs";
+import { hearTabs, tellTabs, type TabNews } from "./tabs";
 import { Threads } from "./threads";
 
 export interface PageState {
@@ -54,7 +55,7 @@ export const page = new Store<PageState>({
   notice: null,
 }, true);
 
-export const threads = new Threads();
+export const threads = new Threads((all) => compareStates(all, conversation.store.get().threadId));
 
 export const conversation = new Conversation({
   prepare: () => prepare(),
@@ -63,15 +64,18 @@ export const conversation = new Conversation({
     for (const feature of features()) feature.began?.(threadId);
     setAddress(threadId);
     threads.touch(threadId, content);
-    tellTabs({ what: "began", threadId });
+    hear("began", threadId);
+    tellTabs({ what: "began", threadId, title: threads.find(threadId)?.title ?? "" });
   },
   read: (details) => {
+    threads.knows(details);
+    seeChat(details.id, details.updated_at);
     for (const feature of features()) feature.read?.(details);
   },
   called: (threadId, tool) => {
     for (const feature of features()) feature.called?.(threadId, tool);
   },
-  answered: (threadId) => tellTabs({ what: "answered", threadId }),
+  answered: (threadId) => tell("answered", threadId),
   queued: (threadId) => {
     for (const feature of features()) feature.began?.(threadId);
     tellTabs({ what: "queued", threadId });
@@ -82,15 +86,29 @@ export const conversation = new Conversation({
     void threads.load();
   },
   told: (threadId, turnId, what) => {
+    if (what === "waits") tell("waits", threadId);
     const title = threads.store.get().threads.find((thread) => thread.id === threadId)?.title.trim();
     notify(turnId, title || en.page.chat, what, () => goTo(threadId));
   },
   ended: (threadId) => {
     void threads.load();
     for (const feature of features()) feature.ended?.(threadId);
-    tellTabs({ what: "ended", threadId });
+    tell("ended", threadId);
   },
 });
+
+/** The state of a chat after such news. */
+const AFTER = { began: "running", answered: "running", waits: "waiting", ended: null } as const;
+
+/** Tells the list of chats here, and the other tabs. */
+function tell(what: Exclude<keyof typeof AFTER, "began">, threadId: string): void {
+  hear(what, threadId);
+  tellTabs({ what, threadId });
+}
+
+function hear(what: keyof typeof AFTER, threadId: string): void {
+  tellState(threadId, AFTER[what], threads.find(threadId)?.updated_at ?? Date.now());
+}
 
 /** Loads the code that draws answers and edits questions. Where that fails, the page shows answers as plain text. */
 function prepare(): Promise<unknown> {
@@ -181,6 +199,7 @@ export function forgetUser(): void {
   goTo(null);
   threads.forget();
   forgetStores();
+  loadChatStates();
   page.set(({ user }) => ({ user: user + 1 }));
 }
 
@@ -231,6 +250,8 @@ export function dismissNotice(): void {
 
 /** Listens to the browser, to other tabs and to the session. Called once. */
 export function listen(): void {
+  // What was seen in another tab was seen here.
+  window.addEventListener("storage", loadChatStates);
   window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
   // A deletion holds even if the person leaves before the time to undo is over.
   window.addEventListener("pagehide", () => void threads.settle());
@@ -257,15 +278,7 @@ export function listen(): void {
   // A browser would open a file that is dropped beside its target in place of the page.
   for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
 
-  hearTabs((news) => {
-    if (news.what === "signed_out") {
-      leaveNothing();
-      return;
-    }
-    if (news.what === "deleted") threads.dropped(news.threadId);
-    else if (news.what !== "answered" && news.what !== "queued") void threads.load();
-    if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
-  });
+  hearTabs(hearTab);
 
   whenSignedOut((ways) => {
     page.set({ phase: "signedOut", ways });
@@ -285,4 +298,17 @@ export function listen(): void {
       void threads.load();
     });
   });
+}
+
+/** Another tab of this browser has news. */
+function hearTab(news: TabNews): void {
+  if (news.what === "signed_out") {
+    leaveNothing();
+    return;
+  }
+  if (news.what === "began") threads.touch(news.threadId, news.title);
+  if (news.what in AFTER) hear(news.what as keyof typeof AFTER, news.threadId);
+  if (news.what === "deleted") threads.dropped(news.threadId);
+  else if (!["answered", "queued", "waits"].includes(news.what)) void threads.load();
+  if (conversation.store.get().threadId === news.threadId) void conversation.refresh();
 }

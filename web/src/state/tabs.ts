@@ -3,7 +3,9 @@
 
 /** An event of a chat, or of the session. */
 export type TabNews =
-  | { what: "began" | "answered" | "chose" | "queued" | "ended" | "renamed" | "deleted"; threadId: string }
+  | { what: "waits" | "answered" | "chose" | "queued" | "ended" | "renamed" | "deleted"; threadId: string }
+  /** The service's list may not have the chat yet, so its title comes along. */
+  | { what: "began"; threadId: string; title: string }
   | { what: "signed_out" };
 
 const channel = typeof document === "undefined" ? null : new BroadcastChannel("espalier");

@@ -22,6 +22,8 @@ export interface ThreadsState {
 
 /** The time to undo a deletion. The page tells the service after it. */
 export const UNDO_MS = 6_000;
+/** While a chat that is not open goes on, the list is read again after this time. */
+const AGAIN_MS = 15_000;
 /** The search waits for a pause of this length in the typing. */
 const SEARCH_AFTER_MS = 250;
 
@@ -42,8 +44,12 @@ export class Threads {
   /** Counts the pins and titles that were changed here: a list that was requested before does not have them. */
   #changes = 0;
   #leavingTimer: ReturnType<typeof setTimeout> | null = null;
+  #again: ReturnType<typeof setTimeout> | null = null;
   #search = new AbortController();
   #searchTimer: ReturnType<typeof setTimeout> | null = null;
+
+  /** `goesOn`: called with each list; true: the list will change by itself. */
+  constructor(private readonly goesOn: (threads: readonly ThreadSummary[]) => boolean = () => false) {}
 
   async load(): Promise<void> {
     const changes = this.#changes;
@@ -62,6 +68,8 @@ export class Threads {
           problem: null,
         };
       });
+      if (this.#again !== null) clearTimeout(this.#again);
+      this.#again = this.goesOn(this.store.get().threads) ? setTimeout(() => void this.load(), AGAIN_MS) : null;
     } catch (error) {
       // A list on screen stays. Only a failed first reading leaves none.
       this.store.set((state) => ({
@@ -118,6 +126,14 @@ export class Threads {
     this.store.set((state) => ({
       threads: [thread, ...state.threads.filter((other) => other.id !== id)].sort(inOrder),
     }));
+  }
+
+  /** The open chat, which the index may not have yet: after a reload the list has it all the same. */
+  knows({ id, title, created_at, updated_at }: ThreadSummary): void {
+    if (this.find(id) || this.#deleted.has(id)) return;
+    const thread = { id, title, created_at, updated_at };
+    this.#fresh.set(id, thread);
+    this.store.set((state) => ({ threads: [...state.threads, thread].sort(inOrder) }));
   }
 
   /** Pins a chat above the others at once, or takes its pin away, and undoes it if the service refuses. */

@@ -218,7 +218,9 @@ impl OfThread {
             if let Some(title) = title {
                 store.rename(&title)?;
                 let updated_at = store.newest_message()?.map_or(*created_at, |(_, at)| at);
-                let news = News::Renamed { thread: ThreadRow { title, created_at: *created_at, updated_at } };
+                let news = News::Renamed {
+                    thread: ThreadRow { title, created_at: *created_at, updated_at, state: None },
+                };
                 store.post(&Outgoing::new(owner, thread_id.as_str(), news), now)?;
             }
             store.arm(now)

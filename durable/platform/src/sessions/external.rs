@@ -88,7 +88,7 @@ impl Thread {
             request_seq: None,
         };
         let seq_first = self.numbers()?.next();
-        let listed = ThreadRow { title: thread.title.clone(), created_at: now, updated_at: now };
+        let listed = ThreadRow { title: thread.title.clone(), created_at: now, updated_at: now, state: None };
         self.store.transaction(|| {
             self.store.create(&thread, seq_first)?;
             self.store.begin_session(&row)?;

@@ -368,7 +368,7 @@ fn rows_for_d1_fit_after_any_turn() {
         used: None,
         execution_mode: None,
     };
-    let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2 };
+    let thread = ThreadRow { title: "t".to_owned(), created_at: 1, updated_at: 2, state: None };
     let owner = Owner { issuer: "key".to_owned(), tenant: "t".to_owned(), user: "u".to_owned() };
     // The longest question that goes with the end of its turn.
     let content = worst(CONTENT_BYTES / 6);

@@ -87,7 +87,7 @@ pub async fn threads(
         let after = after.map_or("", |(_, condition)| condition);
         let not = if pinned { " NOT" } else { "" };
         format!(
-            "SELECT * FROM (SELECT id, title, created_at, updated_at, pinned_at, {columns} FROM threads \
+            "SELECT * FROM (SELECT id, title, created_at, updated_at, pinned_at, state, {columns} FROM threads \
             WHERE tenant = ?1 AND user_id = ?2 AND pinned_at IS{not} NULL{conditions}{after} \
             ORDER BY updated_at DESC, id DESC LIMIT ?3)"
         )

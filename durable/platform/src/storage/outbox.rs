@@ -48,7 +48,8 @@ impl Store {
         let Some(thread) = self.meta()?.and_then(|meta| meta.thread) else { return Ok(()) };
         let Some(message) = self.question(seq_first)? else { return Ok(()) };
         let (title, created_at, updated_at) = (thread.title, thread.created_at, message.created_at);
-        let news = News::TurnStarted { thread: ThreadRow { title, created_at, updated_at }, message };
+        let news =
+            News::TurnStarted { thread: ThreadRow { title, created_at, updated_at, state: None }, message };
         self.post(&Outgoing::new(&thread.owner, thread.thread_id, news), now)?;
         self.told_start.set(true);
         Ok(())
@@ -116,7 +117,8 @@ impl Store {
     pub fn present<'m>(&self, ids: impl Iterator<Item = &'m str>) -> Result<Present, StoreError> {
         let ids = serde_json::to_string(&ids.collect::<Vec<_>>())?;
         let (title, path) = (self.title()?.unwrap_or_default(), self.path()?.json());
-        let mut present = Present { title, ..Present::default() };
+        let state = self.open_turn()?.and_then(|turn| turn.status.shown());
+        let mut present = Present { title, state, ..Present::default() };
         for mut row in self.rows(&path::select_here(), [path.as_str().into(), ids.into()])? {
             let id = row.text(0)?;
             if row.int(1)? > 0 {

@@ -23,7 +23,7 @@ use self::telemetry::{
 };
 use engine::budget::Amount;
 use engine::journal::{CallRecord, FailureRecord};
-use wire::protocol::{Owner, Plan, StoredMessage};
+use wire::protocol::{Owner, Plan, StoredMessage, ThreadState};
 
 use super::{StoreError, fit};
 use bindings::rows::arrays;
@@ -120,6 +120,9 @@ pub struct ThreadRow {
     pub title: String,
     pub created_at: u64,
     pub updated_at: u64,
+    /// Known when it is told.
+    #[serde(skip)]
+    pub state: Option<ThreadState>,
 }
 
 /// The calls of one turn.
@@ -205,10 +208,11 @@ pub struct Statement {
 }
 
 const UPSERT_THREADS: &str = "
-INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at)
-SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1) WHERE true
+INSERT INTO threads (tenant, user_id, id, title, created_at, updated_at, state)
+SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6 FROM json_each(?1)
+WHERE true
 ON CONFLICT (tenant, user_id, id) DO UPDATE SET
-  title = excluded.title, updated_at = max(updated_at, excluded.updated_at)";
+  title = excluded.title, updated_at = max(updated_at, excluded.updated_at), state = excluded.state";
 
 const UPSERT_MESSAGES: &str = "
 INSERT INTO messages (tenant, user_id, id, thread_id, turn_id, role, content, execution_tree, usage, finish_reason,
@@ -277,10 +281,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
         if let News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } =
             news
         {
-            let ThreadRow { title, created_at, updated_at } = thread;
-            let row = (title, created_at, updated_at);
+            let ThreadRow { title, created_at, updated_at, state } = thread;
+            let row = (title, created_at, updated_at, state);
             let told = threads.entry((tenant, user_id, thread_id)).or_insert(row);
-            *told = (title, created_at, updated_at.max(told.2));
+            *told = (title, created_at, updated_at.max(told.2), state);
         }
         for message in news.messages() {
             messages.push(message_row(out, message)?);
@@ -306,9 +310,10 @@ pub fn statements(outbox: &[Outgoing]) -> Result<Vec<Statement>, StoreError> {
     let mut add = |sql: &'static str, rows: Vec<String>| {
         all.extend(arrays(&rows).into_iter().map(|rows| Statement { sql, rows }));
     };
-    let threads = threads.into_iter().map(|((tenant, user_id, id), (title, created_at, updated_at))| {
-        (tenant, user_id, id, title, created_at, updated_at)
-    });
+    let threads =
+        threads.into_iter().map(|((tenant, user_id, id), (title, created_at, updated_at, state))| {
+            (tenant, user_id, id, title, created_at, updated_at, state)
+        });
     add(UPSERT_THREADS, json_rows(&threads.collect::<Vec<_>>())?);
     add(UPSERT_MESSAGES, json_rows(&messages)?);
     add(INSERT_LLM_USAGE, json_rows(&rows.llm_usage)?);

@@ -35,7 +35,7 @@ pub struct Store {
     /// The beats of the run in memory.
     pub heartbeat: Heartbeat,
     /// Whether the outbox got the start of the open turn since this memory began.
-    pub(super) told_start: Cell<bool>,
+    pub told_start: Cell<bool>,
     /// The number of the thread's turns, where it is known.
     pub(super) turns: Cell<Option<u64>>,
     remembered: Remembered<Rc<[Row]>>,

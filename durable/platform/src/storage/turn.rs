@@ -1,7 +1,7 @@
 //! A turn as its row has it, and the reasons for which the alarm is set. Pure.
 
 use super::Failing;
-use wire::protocol::Seq;
+use wire::protocol::{Seq, ThreadState};
 
 /// A row of `turns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,17 @@ pub enum TurnStatus {
     /// It waits for an answer of a person or a client, and nothing runs.
     Parked,
     Done,
+}
+
+impl TurnStatus {
+    /// What lists of threads show; none where the turn is over.
+    pub fn shown(self) -> Option<ThreadState> {
+        match self {
+            TurnStatus::Running => Some(ThreadState::Running),
+            TurnStatus::Parked => Some(ThreadState::Waiting),
+            TurnStatus::Done => None,
+        }
+    }
 }
 
 /// The timers (`schedule.rs`).

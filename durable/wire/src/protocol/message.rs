@@ -195,9 +195,23 @@ pub struct ThreadSummary {
     /// When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_at: Option<u64>,
+    /// What the newest turn does; absent where it is over. A list hears of a turn that runs after some seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ThreadState>,
     /// In the response to a search: an excerpt of the message that matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
+}
+
+/// What a turn without an end does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS))]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadState {
+    Running,
+    /// For a person, or for the client that runs a tool.
+    Waiting,
 }
 
 /// A page of a user's threads: the pinned ones, then the others, each newest first.

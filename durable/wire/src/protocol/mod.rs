@@ -76,7 +76,7 @@ pub use knowledge::{
 pub use message::{
     ApprovalList, CancelStatus, Cancelled, FileEntry, FileList, FileVersion, FileVersionList, LeftUndone,
     MessageList, ReachedLimit, Role, SentContent, StandingApproval, StopNote, StoredMessage, Taken,
-    ThreadDetail, ThreadList, ThreadSummary, TurnVersion, WorkspaceList,
+    ThreadDetail, ThreadList, ThreadState, ThreadSummary, TurnVersion, WorkspaceList,
 };
 #[cfg(feature = "openapi")]
 pub use names::LINE;

@@ -2,12 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use wire::protocol::ThreadState;
+
 use super::{News, Outgoing};
 
 /// The thread as it is when its news are told.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Present {
     pub title: String,
+    /// What its newest turn does; none where that is over.
+    pub state: Option<ThreadState>,
     /// Those of the messages in question that the thread has.
     pub messages: BTreeSet<String>,
     /// Those of them that are beside the path.
@@ -52,8 +56,8 @@ impl Outgoing {
         }
     }
 
-    /// The same news for a delivery now: with the thread's present title and path, and without its message if the thread
-    /// has deleted it.
+    /// The same news for a delivery now: with the thread's present title, state and path, and without its message if the
+    /// thread has deleted it.
     pub fn told_now(mut self, present: &Present) -> Self {
         let id = self.message_id();
         let deleted = id.is_some_and(|id| !present.messages.contains(id));
@@ -61,6 +65,7 @@ impl Outgoing {
         match &mut self.news {
             News::TurnStarted { thread, .. } | News::TurnEnded { thread, .. } | News::Renamed { thread } => {
                 present.title.clone_into(&mut thread.title);
+                thread.state = present.state;
             }
             News::PathChanged { messages, path } => {
                 messages.iter_mut().for_each(|(id, beside)| *beside = present.beside.contains(id));

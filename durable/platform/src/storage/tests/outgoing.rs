@@ -7,7 +7,9 @@ use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::storage::outgoing::{Calls, News, Outgoing, Present, ThreadRow, first_id, statements};
 use engine::journal::{CallRecord, FailureRecord};
-use wire::protocol::{FinishReason, LeftUndone, MessagePart, Owner, Plan, Role, StopNote, StoredMessage};
+use wire::protocol::{
+    FinishReason, LeftUndone, MessagePart, Owner, Plan, Role, StopNote, StoredMessage, ThreadState,
+};
 
 pub(super) fn owner() -> Owner {
     Owner { issuer: "anonymous".to_owned(), tenant: "tenant".to_owned(), user: "user".to_owned() }
@@ -30,7 +32,7 @@ fn message(id: &str, role: Role) -> StoredMessage {
 }
 
 pub(super) fn outbox() -> Vec<Outgoing> {
-    let thread = |updated_at| ThreadRow { title: "title".to_owned(), created_at: 1, updated_at };
+    let thread = |updated_at| ThreadRow { title: "title".to_owned(), created_at: 1, updated_at, state: None };
     let tool = |id: &str| CallRecord::Tool {
         id: id.to_owned(),
         tool_name: "calculate".to_owned(),
@@ -63,7 +65,7 @@ fn a_short_turn_is_one_batch_that_names_its_owner_everywhere() {
     for row in rows.iter().flat_map(|rows| rows.as_array().unwrap()) {
         assert_eq!((&row[0], &row[1]), (&json!("tenant"), &json!("anonymous:user")));
     }
-    assert_eq!(rows[0], json!([["tenant", "anonymous:user", "thread", "title", 1, 2]]));
+    assert_eq!(rows[0], json!([["tenant", "anonymous:user", "thread", "title", 1, 2, null]]));
     assert_eq!(rows[1][0][7], Value::Null, "a user's message has no tree");
     assert_eq!(rows[1][1][7], json!(r#"{"nodes":[],"version":1}"#), "a tree is a text");
     assert_eq!(rows[1][1][12], json!(0), "it is on the path");
@@ -260,7 +262,7 @@ fn calls_and_failures_are_rows() {
 pub(super) fn present(messages: &[&str], beside: &[&str]) -> Present {
     let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
     let (title, path) = ("mine".to_owned(), "[[1,9]]".to_owned());
-    Present { title, messages: ids(messages), beside: ids(beside), path }
+    Present { title, state: Some(ThreadState::Running), messages: ids(messages), beside: ids(beside), path }
 }
 
 /// D1 may hear news in any order and late. It gets the present title, and no message that an older version deleted.
@@ -306,15 +308,18 @@ fn the_outbox_is_read_back_as_it_was_written() {
 // A thread that is told twice in one batch is one row: its last title, its newest time.
 #[test]
 fn a_batch_names_a_thread_once() {
-    let thread = |title: &str, updated_at| ThreadRow { title: title.to_owned(), created_at: 1, updated_at };
+    let thread = |title: &str, updated_at| {
+        let state = (updated_at == 5).then_some(ThreadState::Waiting);
+        ThreadRow { title: title.to_owned(), created_at: 1, updated_at, state }
+    };
     let renamed = |id: &str, row| Outgoing::new(&owner(), id, News::Renamed { thread: row });
     let rows =
         [renamed("a", thread("first", 9)), renamed("b", thread("b", 3)), renamed("a", thread("last", 5))];
     let batch = statements(&rows).unwrap();
     let [statement] = batch.as_slice() else { panic!("{batch:?}") };
     let expected = json!([
-        ["tenant", "anonymous:user", "a", "last", 1, 9],
-        ["tenant", "anonymous:user", "b", "b", 1, 3],
+        ["tenant", "anonymous:user", "a", "last", 1, 9, "waiting"],
+        ["tenant", "anonymous:user", "b", "b", 1, 3, null],
     ]);
     assert_eq!(serde_json::from_str::<Value>(&statement.rows).unwrap(), expected);
 }

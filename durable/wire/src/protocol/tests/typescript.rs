@@ -97,6 +97,7 @@ fn the_page_has_the_wires_types() {
         FileList,
         FileVersion,
         FileVersionList,
+        ThreadState,
         ThreadSummary,
         ThreadList,
         ThreadDetail,
