@@ -5,6 +5,7 @@ import { Composer } from "./components/Composer";
 import { COMPOSER_ID, focusNext } from "./components/focus";
 import { PanelsProvider, SidePanel, usePanels } from "./components/Panels";
 import { Sidebar } from "./components/Sidebar";
+import { StatusChip } from "./components/StatusChip";
 import { Toast } from "./components/Toast";
 import { TopBar } from "./components/TopBar";
 import { Transcript } from "./components/Transcript";
@@ -86,12 +87,15 @@ function Page({ menuOpen, setMenuOpen, settingsOpen, setSettingsOpen }: PageProp
       <main className="main" inert={menuOpen}>
         <TopBar
           title={title}
-          status={currentStatus(state, online)}
           turn={currentTurn(state)}
           menuOpen={menuOpen}
           onMenu={() => setMenuOpen(!menuOpen)}
         />
-        {state.phase === "missing" || state.phase === "failed" ? <NotShown state={state} /> : <Chat state={state} />}
+        {state.phase === "missing" || state.phase === "failed" ? (
+          <NotShown state={state} />
+        ) : (
+          <Chat state={state} status={currentStatus(state, online)} />
+        )}
       </main>
       <SidePanel chat={state.threadId ?? NEW_CHAT} threadId={threadInService(state)} />
       <Toast />
@@ -100,7 +104,7 @@ function Page({ menuOpen, setMenuOpen, settingsOpen, setSettingsOpen }: PageProp
   );
 }
 
-function Chat({ state }: { state: ConversationState }) {
+function Chat({ state, status }: { state: ConversationState; status: Status }) {
   const { demo, notice } = useStore(page);
   const { editing, edit, editFromComposer } = useEditing();
   const last = state.exchanges.at(-1);
@@ -110,6 +114,7 @@ function Chat({ state }: { state: ConversationState }) {
       <Transcript state={state} demo={demo} editing={editing} setEditing={edit} />
       <Announcer key={state.threadId} {...state} />
       <div className="dock">
+        <StatusChip status={status} turn={currentTurn(state)} />
         {notice && (
           <Banner tone="notice" onDismiss={dismissNotice}>
             {notice}

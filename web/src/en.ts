@@ -115,11 +115,11 @@ const empty = {
 const composer = {
   label: "Message",
   placeholder: "Ask anything",
-  hint: "Enter to send, Shift + Enter for a new line.",
+  hint: (enter: boolean) => (enter ? "Enter to send, Shift + Enter for a new line." : "Ctrl + Enter to send, Enter for a new line."),
   sendsWhenLoaded: "Your message will be sent when the chat has loaded.",
   tooLong: (over: number) => `This message is ${count(over, "character")} too long.`,
   attach: "Attach files",
-  attachTypes: (types: string) => `Attach files: ${types}`,
+  add: "Add files or choose a mode",
   modelChosen: (model: string | null) => (model === null ? "Model" : `Model: ${model}`),
   defaultModel: (model: string | undefined) => (model ? `Default (${model})` : "Default"),
   byRole: (role: string, model: string | undefined) => (model ? `${role} (${model})` : role),
@@ -130,8 +130,7 @@ const composer = {
   deny: "Deny with these words",
   sendNow: "Send now",
   sendNowWhy: "Send now: this stops the answer in progress",
-  hintQueue: "Enter adds your message to the queue. It is sent after the answer.",
-  mode: "Mode",
+  hintQueue: (enter: boolean) => `${enter ? "Enter" : "Ctrl + Enter"} adds your message to the queue. It is sent after the answer.`,
   chosenMode: "Mode of this chat",
   noMode: "Chat without a mode",
   modes: {

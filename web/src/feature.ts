@@ -137,7 +137,7 @@ export interface Panel {
   testId: string;
   /** Whether the deployment has it. Called at each drawing. */
   isOffered?(): boolean;
-  /** Its second button, in the composer. */
+  /** Its entry in the menu of the composer. */
   composerButton?: { label: string; testId: string };
 }
 

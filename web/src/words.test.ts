@@ -25,7 +25,7 @@ const CODE: ReadonlySet<string> = new Set([
   // Places of a panel (feature.ts).
   "top bar",
   // Selectors.
-  "input, textarea", ":popover-open, dialog:modal",
+  "input, textarea", "input, textarea, select", ":popover-open, dialog:modal",
   // The form of an attached file within a message (turn/attachments.ts).
   "Attached file:",
   // The beginning of a result that the service writes for the model (turn/view.ts).

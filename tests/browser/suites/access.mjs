@@ -76,6 +76,7 @@ async function beside(page, how) {
   await clean(page, `the files, with uploads that are held and a question, ${how}`);
   await page.keyboard.press("Escape");
   await page.keyboard.press("Escape");
+  await byId(page, "add").click();
   await byId(page, "choose-collections").click();
   await byId(page, "collection-use").first().check();
   await page.getByRole("button", { name: "New collection" }).click();
@@ -123,7 +124,7 @@ async function plans(page, how) {
   await clean(page, `plans with all that they say, ${how}`);
   const [drawn, width] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assertEqual(drawn <= width, true, `${drawn} of ${width} pixels`);
-  await byId(page, "choose-subject").click();
+  await byId(page, "add").click();
   await byId(page, "subject-project").filter({ hasText: "tasks and documents of a project" }).waitFor();
   await clean(page, `the menu of modes, ${how}`);
   await byId(page, "subject-project").click();

@@ -24,7 +24,7 @@ async function meeting(llm) {
 }
 
 async function switchOn(page) {
-  await byId(page, "choose-subject").click();
+  await byId(page, "add").click();
   await byId(page, "agents-switch").filter({ hasText: "can discuss with each other" }).click();
   await byId(page, "agents-on").waitFor();
 }
@@ -37,13 +37,16 @@ export async function agents(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
 
   await check("agents are switched on where modes are chosen, by the keyboard as well", async () => {
-    await byId(page, "choose-subject").focus();
+    await byId(page, "add").focus();
     await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "attach");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "agents-switch");
     await page.keyboard.press("Enter");
     await byId(page, "agents-on").waitFor();
     await page.waitForFunction(() => document.activeElement?.dataset.testid === "composer");
-    await byId(page, "choose-subject").click();
+    await byId(page, "add").click();
     assertEqual(await byId(page, "agents-switch").getAttribute("aria-checked"), "true", "the entry in the menu");
     await byId(page, "agents-switch").click();
     await byId(page, "agents-on").waitFor({ state: "detached" });
@@ -195,7 +198,7 @@ async function discussing(browser, options, how) {
     await fits("the discussion");
   });
   await clean(page, `a discussion, ${how}`);
-  await byId(page, "choose-subject").click();
+  await byId(page, "add").click();
   await clean(page, `the menu of modes with agents, ${how}`);
   await page.keyboard.press("Escape");
   await byId(page, "agents-toggle").click();

@@ -71,6 +71,7 @@ export async function collections(browser) {
   });
 
   await check("a document and a collection are deleted after a question, also after a reload", async () => {
+    await byId(page, "add").click();
     await byId(page, "choose-collections").click();
     await byId(all.filter({ hasText: "Garden" }), "collection-use").check();
     await byId(all.filter({ hasText: "Garden" }), "collection-open").click();
@@ -84,6 +85,7 @@ export async function collections(browser) {
     assertEqual(await byId(page, "chosen").count(), 0, "the chosen collections");
     await page.reload();
     await settled(page);
+    await byId(page, "add").click();
     await byId(page, "choose-collections").click();
     await all.filter({ hasText: "Recipes" }).waitFor();
     assertEqual(await all.count(), 1, "the collections after a reload");

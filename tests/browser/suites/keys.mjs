@@ -27,6 +27,20 @@ export async function keys(browser) {
     await settled(page);
   });
 
+  // Issue 53, fault 8
+  await check("Escape in the search box leads to the message, and leaves the answer alone", async () => {
+    await send(page, llm.says("Never stop"));
+    await byId(page, "message-assistant").last().filter({ hasText: "on and on" }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.waitForFunction(() => document.activeElement?.dataset.testid === "search");
+    await page.keyboard.press("Escape");
+    await page.waitForFunction(() => document.activeElement?.id === "composer");
+    assertEqual([await byId(page, "stop").isEnabled(), await page.locator('[data-code="cancelled"]').count()], [true, 1], "the answer goes on");
+    await page.keyboard.press("Escape");
+    await page.locator('[data-testid="turn-error"][data-code="cancelled"]').nth(1).waitFor();
+    await settled(page);
+  });
+
   await check("Escape stops the answer from anywhere, but closes a menu first", async () => {
     await send(page, llm.says("Never stop"));
     await byId(page, "message-assistant").last().filter({ hasText: "on and on" }).waitFor();
@@ -38,7 +52,7 @@ export async function keys(browser) {
     assertEqual(await byId(page, "stop").isEnabled(), true, "the answer goes on");
     await byId(page, "new-chat").focus();
     await page.keyboard.press("Escape");
-    await page.locator('[data-testid="turn-error"][data-code="cancelled"]').nth(1).waitFor();
+    await page.locator('[data-testid="turn-error"][data-code="cancelled"]').nth(2).waitFor();
     await settled(page);
   });
 
@@ -160,7 +174,12 @@ export async function touch(browser) {
     await byId(page, "file-input").setInputFiles([{ name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("Pears.") }]);
     await byId(page, "attached").waitFor();
     assertEqual(await small(), [], "the composer with a file");
+    // Issue 53, fault 1: Enter begins a second line, and the button sends.
+    await byId(page, "composer").press("End");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("A second line");
     await byId(page, "send").click();
+    await byId(page, "message-user").filter({ hasText: "A second line" }).waitFor();
     await settled(page);
     await byId(page, "expand-all").click();
     await byId(page, "timeline-toggle").click();

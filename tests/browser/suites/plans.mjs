@@ -36,9 +36,23 @@ export async function checklist(page) {
 
 /** Gives the chat a subject. */
 export async function choose(page, subject) {
-  await byId(page, "choose-subject").click();
+  await byId(page, "add").click();
   await byId(page, `subject-${subject}`).click();
   await byId(page, "subject").waitFor();
+  // Issue 53, fault 19: the menu marks the chosen one.
+  await byId(page, "add").click();
+  await byId(page, `subject-${subject}`).waitFor();
+  const marked = await page.locator('[role="menuitemradio"][aria-checked="true"]').evaluateAll((all) => all.map((item) => item.dataset.testid));
+  assertEqual(marked, [`subject-${subject}`], "the marked mode");
+  await page.keyboard.press("Escape");
+}
+
+/** The same by a line of the composer. */
+async function chooseByLine(page) {
+  await send(page, "/plan");
+  await byId(page, "subject").filter({ hasText: "General" }).waitFor();
+  assertEqual(await byId(page, "composer").inputValue(), "", "the line");
+  await byId(page, "subject").getByRole("button").click();
 }
 
 const chip = (page, state) => page.locator(`[data-testid="status-chip"][data-state="${state}"]`);
@@ -49,6 +63,7 @@ const state = (page, number, value) =>
 // B-044 B-059 B-099 B-104 S-035 S-036 S-037 S-038 S-039 S-040 S-041 S-042
 export async function plans(browser) {
   const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  await check("a line of the composer chooses the mode", () => chooseByLine(page));
   await running(page, notes);
   await drafts(page, notes);
   await reviewed(page);

@@ -24,17 +24,17 @@ async function busy(browser) {
   return { llm, ...seen };
 }
 
-/** Types a message and presses Enter. */
+/** Types a message, and puts it behind the answer that waits: Enter would deny the call. */
 async function write(page, text) {
   await byId(page, "composer").fill(text);
-  await page.keyboard.press("Enter");
+  await byId(page, "asked-queue").click();
 }
 
 export async function queue(browser) {
   const { llm, page, context, notes } = await busy(browser);
   const [a, b, c] = ["a", "b", "c"].map((path) => llm.says(`Say ${path}`, path));
 
-  await check("Enter queues a message while an answer is in progress", async () => {
+  await check("messages are queued while an answer waits for its person", async () => {
     await write(page, a);
     await write(page, b);
     await byId(page, "queued-message").nth(1).waitFor();
@@ -91,11 +91,18 @@ export async function queue(browser) {
 }
 
 export async function sending(browser) {
-  const { llm, page, context, notes } = await busy(browser);
+  const llm = fakeLlm();
+  await llm.script("", [{ text: ["Well, ", "done."], barrier: { name: llm.barrier("never"), after: 1 } }]);
+  for (const path of ["a", "b", "c"]) await llm.script(path, [{ text: [`Answer ${path}.`] }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"));
+  await bringTool(page);
   const [a, b] = ["a", "b"].map((path) => llm.says(`Say ${path}`, path));
 
-  await check("“Send now” goes before the messages that wait", async () => {
-    await write(page, a);
+  await check("Enter queues a message while an answer is written, and “Send now” goes before it", async () => {
+    await send(page, llm.says("Count"));
+    await byId(page, "message-assistant").filter({ hasText: "Well," }).waitFor();
+    await byId(page, "composer").fill(a);
+    await page.keyboard.press("Enter");
     await byId(page, "queued-message").waitFor();
     await byId(page, "composer").fill(b);
     await byId(page, "send-now").click();

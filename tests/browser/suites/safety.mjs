@@ -93,6 +93,8 @@ export async function safety(browser) {
     await pressAll(byId(page, "file-delete"));
     assertEqual(await harm(page), [], "the files");
 
+    await byId(page, "add").click();
+
     await byId(page, "choose-collections").click();
     await last("collection");
     // At most as many as a chat may have at a time, until each has been chosen.

@@ -68,7 +68,7 @@ async function messages(browser) {
     await byId(page, "composer").focus();
     await page.keyboard.press(letters[time]);
   });
-  await atOnce(page, "the status", () => byId(page, "status-chip").click());
+  await atOnce(page, "a menu", () => byId(page, "add").click());
   await check("scrolling reaches every message of a long chat, each once", async () => {
     const seen = new Set();
     const note = async () => {

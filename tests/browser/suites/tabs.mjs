@@ -65,7 +65,7 @@ export async function tabs(browser) {
     await context.setOffline(true);
     await page.locator('[data-testid="status-chip"][data-state="offline"]').waitFor();
     await context.setOffline(false);
-    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor();
+    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor({ state: "attached" });
   });
   notes.complaints = notes.complaints.filter((text) => !text.includes("ERR_INTERNET_DISCONNECTED"));
   await quiet("two tabs", notes);

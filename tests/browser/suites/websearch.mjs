@@ -21,7 +21,7 @@ export async function websearch(browser) {
 
 async function withAgents(browser, options) {
   const visitor = await visit(browser, env("ESPALIER_URL"), options);
-  await byId(visitor.page, "choose-subject").click();
+  await byId(visitor.page, "add").click();
   await byId(visitor.page, "agents-switch").click();
   await byId(visitor.page, "agents-on").waitFor();
   return visitor;

@@ -237,7 +237,7 @@ async function course(page, seen) {
     await page.reload();
     await status(page, "complete");
     await dock(page).filter({ hasText: "All 3 steps done" }).waitFor();
-    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor();
+    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor({ state: "attached" });
     assertEqual(await byId(page, "again").count(), 0, "ways to ask a step again");
     await byId(page, "workflow-hide").click();
     await dock(page).waitFor({ state: "detached" });
@@ -372,6 +372,6 @@ async function ended(page) {
     await status(page, "failed");
     await lists(page, ["[!] 1. Measure the wall"]);
     assertEqual(await byId(page, "workflow-continue").count(), 0, "ways to go on");
-    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor();
+    await page.locator('[data-testid="status-chip"][data-state="idle"]').waitFor({ state: "attached" });
   });
 }

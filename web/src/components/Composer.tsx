@@ -13,11 +13,11 @@ import { useStore } from "../state/store";
 import { withFiles } from "../turn/attachments";
 import { openApprovals } from "../turn/view";
 import { MAX_REASON_BYTES } from "../wire.generated";
-import { AttachButton, AttachedChips, ModelMenu, SubjectChip, SubjectMenu } from "./ComposerParts";
+import { AddMenu, AttachedChips, ModelMenu, SubjectChip } from "./ComposerParts";
 import { DropAnywhere } from "./DropAnywhere";
 import { COMPOSER_ID, focusComposer } from "./focus";
 import { ArrowUpIcon, StopIcon } from "./Icons";
-import { ComposerButtons } from "./Panels";
+import { enterSendsHere, sendingOf } from "./sendKey";
 import { useCommands } from "./useCommands";
 
 /** The service's limit for one message. */
@@ -89,9 +89,7 @@ export function Composer({ state, onEditLast }: Props) {
         <AttachedChips attached={attached} onChange={(files) => setDraftFiles(chat, files)} />
         <Box {...{ box, chat, text, phase, take, send, sendNow, onEditLast }} onChange={keep} />
         <div className="composer-tools">
-          <AttachButton usable={usable} take={take} />
-          <ComposerButtons />
-          <SubjectMenu chat={chat} onChosen={focus} />
+          <AddMenu chat={chat} usable={usable} take={take} onChosen={focus} />
           <ModelMenu onChosen={focus} />
         </div>
         {running && sendable && !denies && <NowButton onClick={sendNow} />}
@@ -180,15 +178,15 @@ function Box({ box, chat, text, phase, take, send, sendNow, onChange, onEditLast
   }, [text]);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    // Such keys choose a word of an input method.
     if (event.nativeEvent.isComposing) return;
     if (event.key === "ArrowUp" && text === "" && onEditLast) {
       event.preventDefault();
       onEditLast();
     }
-    if (event.key !== "Enter" || event.shiftKey) return;
+    const sending = sendingOf(event.nativeEvent, enterSendsHere());
+    if (sending === null) return;
     event.preventDefault();
-    if (event.ctrlKey || event.metaKey) sendNow();
+    if (sending === "now") sendNow();
     else send();
   };
 
@@ -204,7 +202,7 @@ function Box({ box, chat, text, phase, take, send, sendNow, onChange, onEditLast
         rows={1}
         dir="auto"
         placeholder={en.composer.placeholder}
-        enterKeyHint="send"
+        enterKeyHint="enter"
         value={text}
         disabled={phase === "missing"}
         aria-describedby="composer-hint"
@@ -273,10 +271,11 @@ function SendButton({ sendable, waits, queues }: { sendable: boolean; waits: boo
 }
 
 function Hint({ over, refused, waits, queues }: { over: number; refused: string | null; waits: boolean; queues: boolean }) {
+  const { enterSends } = useStore(settings);
   const warning = over > 0 ? en.composer.tooLong(over) : refused;
   return (
     <p id="composer-hint" className="composer-hint" data-warn={warning !== null} role={warning ? "alert" : undefined}>
-      {warning ?? (waits ? en.composer.sendsWhenLoaded : queues ? en.composer.hintQueue : en.composer.hint)}
+      {warning ?? (waits ? en.composer.sendsWhenLoaded : queues ? en.composer.hintQueue(enterSends) : en.composer.hint(enterSends))}
     </p>
   );
 }

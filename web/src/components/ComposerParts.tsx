@@ -1,4 +1,4 @@
-// The composer's parts around its text: the chat's subject, its model and the attached files.
+// The composer's parts around its text: the menu of what a message can have, the chat's subject, its model and the attached files.
 
 import { useRef } from "react";
 import { en } from "../en";
@@ -9,8 +9,9 @@ import { useStore } from "../state/store";
 import { known, subjects, subjectText, subjectWords } from "../state/subject";
 import { isImage } from "../turn/attachments";
 import { focusComposer } from "./focus";
-import { CheckIcon, ClipIcon, CloseIcon, FileIcon, FlagIcon, ModelIcon } from "./Icons";
+import { CheckIcon, ClipIcon, CloseIcon, FileIcon, FlagIcon, ModelIcon, PlusIcon } from "./Icons";
 import { Menu } from "./Menu";
+import { useShow } from "./Panels";
 
 /** Removes a chip, whose button disappears with it. */
 function drop(act: () => void): void {
@@ -35,33 +36,59 @@ export function SubjectChip({ chat }: { chat: string }) {
   );
 }
 
-export function SubjectMenu({ chat, onChosen }: { chat: string; onChosen: () => void }) {
+interface AddProps {
+  chat: string;
+  usable: boolean;
+  take: (files: FileList | null) => Promise<void>;
+  onChosen: () => void;
+}
+
+/** All that a message can have beside its words: files, the panels of features, and the mode of its chat. */
+export function AddMenu({ chat, usable, take, onChosen }: AddProps) {
+  const picker = useRef<HTMLInputElement>(null);
+  const show = useShow();
+  const types = en.attachments.types(readsMedia(useStore(settings)));
+  const chosen = known(useStore(subjects.store).byChat[chat])?.type;
   // The features never change, so each drawing calls the same hooks.
   const own = features().flatMap(({ useMode }) => {
     const item = useMode?.(chat);
     return item ? { ...item, act: () => (item.act(), onChosen()) } : [];
   });
+  const panels = features().flatMap(({ name, panel }) => {
+    const button = panel?.composerButton;
+    return button ? { label: button.label, icon: <panel.Icon />, testId: button.testId, act: () => show(name) } : [];
+  });
+  const modes = Object.entries(subjectWords()).map(([type, { name, about }]) => ({
+    label: name,
+    about,
+    icon: type === chosen ? <CheckIcon /> : <span className="icon" />,
+    checked: type === chosen,
+    testId: `subject-${type}`,
+    act: () => {
+      subjects.choose(chat, type === chosen ? null : { type });
+      onChosen();
+    },
+  }));
+  const attach = { label: en.composer.attach, about: types, icon: <ClipIcon />, testId: "attach", act: () => picker.current?.click() };
   return (
-    <Menu
-      label={en.composer.mode}
-      className="composer-tool"
-      labelled
-      testId="choose-subject"
-      items={[
-        ...own,
-        ...Object.entries(subjectWords()).map(([type, { name, about }]) => ({
-          label: name,
-          about,
-          testId: `subject-${type}`,
-          act: () => {
-            subjects.choose(chat, { type });
-            onChosen();
-          },
-        })),
-      ]}
-    >
-      <FlagIcon />
-    </Menu>
+    <>
+      <input
+        ref={picker}
+        type="file"
+        multiple
+        hidden
+        data-testid="file-input"
+        aria-label={en.composer.attach}
+        onChange={(event) => {
+          void take(event.target.files).then(() => {
+            if (picker.current) picker.current.value = "";
+          });
+        }}
+      />
+      <Menu label={en.composer.add} className="composer-tool" testId="add" items={[...(usable ? [attach] : []), ...panels, ...own, ...modes]}>
+        <PlusIcon />
+      </Menu>
+    </>
   );
 }
 
@@ -122,38 +149,5 @@ export function AttachedChips({ attached, onChange }: AttachedProps) {
         </li>
       ))}
     </ul>
-  );
-}
-
-export function AttachButton({ usable, take }: { usable: boolean; take: (files: FileList | null) => Promise<void> }) {
-  const picker = useRef<HTMLInputElement>(null);
-  const types = en.attachments.types(readsMedia(useStore(settings)));
-  return (
-    <>
-      <input
-        ref={picker}
-        type="file"
-        multiple
-        hidden
-        data-testid="file-input"
-        aria-label={en.composer.attach}
-        onChange={(event) => {
-          void take(event.target.files).then(() => {
-            if (picker.current) picker.current.value = "";
-          });
-        }}
-      />
-      <button
-        type="button"
-        className="composer-tool"
-        data-testid="attach"
-        title={en.composer.attachTypes(types)}
-        disabled={!usable}
-        onClick={() => picker.current?.click()}
-      >
-        <ClipIcon />
-        <span>{en.composer.attach}</span>
-      </button>
-    </>
   );
 }

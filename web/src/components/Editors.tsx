@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { en } from "../en";
 import { MAX_TITLE_CHARS } from "../wire.generated";
+import { enterSendsHere, sendingOf } from "./sendKey";
 
 /** `onDone` gets null to keep the old name. */
 export function Naming({ title, onDone }: { title: string; onDone: (name: string | null) => void }) {
@@ -83,7 +84,7 @@ export function QuestionEditor({ question, alone, onSave, onCancel }: EditorProp
             event.stopPropagation();
             onCancel();
           }
-          if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+          if (sendingOf(event.nativeEvent, enterSendsHere()) === null) return;
           event.preventDefault();
           if (usable) onSave(text);
         }}

@@ -98,14 +98,19 @@ function Described({ label, about }: { label: string; about: string }) {
 
 const ITEMS = "[role^=menuitem]";
 
-/** Puts the menu below its button, or above it where there is no room below, and focuses its first entry. */
-function place(menu: HTMLElement, button: HTMLElement): void {
+/** Puts a popover below its button, or above it where there is no room below. */
+export function placeBeside(menu: HTMLElement, button: HTMLElement): void {
   const at = button.getBoundingClientRect();
   const { offsetWidth, offsetHeight } = menu;
   const below = at.bottom + 4;
   const fits = below + offsetHeight <= window.innerHeight - 8;
   menu.style.top = `${fits ? below : Math.max(8, at.top - 4 - offsetHeight)}px`;
   menu.style.left = `${Math.max(8, Math.min(at.right - offsetWidth, window.innerWidth - offsetWidth - 8))}px`;
+}
+
+/** The same for a menu, and focuses its first entry. */
+function place(menu: HTMLElement, button: HTMLElement): void {
+  placeBeside(menu, button);
   (menu.querySelector<HTMLElement>("[aria-checked=true]") ?? menu.querySelector<HTMLElement>(ITEMS))?.focus();
 }
 

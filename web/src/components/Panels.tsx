@@ -76,23 +76,3 @@ export function SidebarButtons() {
     </button>
   ));
 }
-
-export function ComposerButtons() {
-  const { show } = useContext(Context);
-  return features().map(
-    ({ name, panel }) =>
-      panel?.composerButton && (
-        <button
-          key={name}
-          type="button"
-          className="composer-tool"
-          data-testid={panel.composerButton.testId}
-          title={panel.composerButton.label}
-          onClick={() => show(name)}
-        >
-          <panel.Icon />
-          <span>{panel.composerButton.label}</span>
-        </button>
-      ),
-  );
-}

@@ -8,7 +8,7 @@ import { InstructionsSetting } from "../instructions/InstructionsSetting";
 import { NotificationsSetting } from "../notifications/NotificationsSetting";
 import { settings as words } from "../settings/en";
 import { page } from "../state/page";
-import { choicesOf, DEFAULT_ROLE, setModel, setTheme, settings, THEMES } from "../state/settings";
+import { choicesOf, DEFAULT_ROLE, setEnterSends, setModel, setTheme, settings, THEMES } from "../state/settings";
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
@@ -20,10 +20,20 @@ import { UsageSetting } from "./UsageSetting";
 import "../styles/side.css";
 
 const { acts, keyNames } = words;
+/** Where Enter sends, and where it begins a line. */
+const SENDING: Record<"send" | "line", readonly (readonly [string[], string])[]> = {
+  send: [
+    [[keyNames.enter], acts.send],
+    [[keyNames.control, keyNames.enter], acts.sendNow],
+    [[keyNames.shift, keyNames.enter], acts.newLine],
+  ],
+  line: [
+    [[keyNames.control, keyNames.enter], acts.send],
+    [[keyNames.control, keyNames.shift, keyNames.enter], acts.sendNow],
+    [[keyNames.enter], acts.newLine],
+  ],
+};
 const KEYS: readonly (readonly [string[], string])[] = [
-  [[keyNames.enter], acts.send],
-  [[keyNames.control, keyNames.enter], acts.sendNow],
-  [[keyNames.shift, keyNames.enter], acts.newLine],
   [["↑"], acts.editLast],
   [[keyNames.escape], acts.stop],
   [["/"], acts.write],
@@ -58,6 +68,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
           </button>
         </header>
         <ThemeChoice />
+        <EnterChoice />
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
         <InstructionsSetting />
         {features().map(({ name, setting }) => setting && <FeaturesSetting key={name} setting={setting} />)}
@@ -100,12 +111,36 @@ function ThemeChoice() {
   );
 }
 
+function EnterChoice() {
+  const { enterSends } = useStore(settings);
+  return (
+    <fieldset className="setting">
+      <legend>{words.enter}</legend>
+      <div className="choices">
+        {([true, false] as const).map((sends) => (
+          <label key={String(sends)} className="choice">
+            <input
+              type="radio"
+              name="enter"
+              value={sends ? "send" : "line"}
+              checked={enterSends === sends}
+              onChange={() => setEnterSends(sends)}
+            />
+            <span>{sends ? words.enterKeys.send : words.enterKeys.line}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
 function Keys() {
+  const { enterSends } = useStore(settings);
   return (
     <section className="setting">
       <h3>{words.keys}</h3>
       <dl className="keys">
-        {KEYS.map(([keys, act]) => (
+        {[...SENDING[enterSends ? "send" : "line"], ...KEYS].map(([keys, act]) => (
           <div key={act}>
             <dt>
               {keys.map((key) => (

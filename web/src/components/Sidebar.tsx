@@ -6,6 +6,7 @@ import { part } from "../state/parts";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
 import type { Session } from "../wire";
+import { COMPOSER_ID } from "./focus";
 import { CloseIcon, GearIcon, PlusIcon, SearchIcon } from "./Icons";
 import { Logo } from "./Logo";
 import { SidebarButtons } from "./Panels";
@@ -37,7 +38,7 @@ export function Sidebar({ currentId, open, onClose, onSettings }: Props) {
         <PlusIcon />
         {en.page.newChat}
       </button>
-      <Search />
+      <Search open={open} />
       <Chats currentId={currentId} onOpen={go} />
       <SidebarButtons />
       <button type="button" className="sidebar-foot" data-testid="settings" onClick={onSettings}>
@@ -75,7 +76,7 @@ function Head({ open, onHome, onClose }: { open: boolean; onHome: () => void; on
   );
 }
 
-function Search() {
+function Search({ open }: { open: boolean }) {
   const { wanted } = useStore(threads.store);
   return (
     <div className="search">
@@ -92,9 +93,13 @@ function Search() {
         value={wanted}
         onChange={(event) => threads.look(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key !== "Escape" || wanted === "") return;
+          if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
+          // In a narrow window the box stands in the drawer, which the same key closes.
+          if (wanted === "" && open) return;
+          event.preventDefault();
           event.stopPropagation();
-          threads.look("");
+          if (wanted === "") document.getElementById(COMPOSER_ID)?.focus();
+          else threads.look("");
         }}
       />
     </div>

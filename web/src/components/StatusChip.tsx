@@ -1,11 +1,13 @@
-// The turn's status. On a click it also shows the turn's use of its limits.
+// The turn's status, above the composer's edge: there it moves nothing when its words change. On a click it also shows the
+// turn's use of its limits.
 
-import { useId, useState } from "react";
+import { useId, useLayoutEffect, useRef, useState } from "react";
 import { en } from "../en";
 import type { TurnClock } from "../state/clock";
 import { budgetLines, fractionOf, fullest, type BudgetLine } from "../turn/budget";
 import { durationText, secondsText, type Status } from "../turn/status";
 import type { TurnView } from "../turn/view";
+import { placeBeside } from "./Menu";
 import { useRunningMs } from "./useNow";
 
 interface Props {
@@ -17,13 +19,20 @@ interface Props {
 export function StatusChip({ status, turn }: Props) {
   const id = useId();
   const [open, setOpen] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const details = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (open && details.current && button.current) placeBeside(details.current, button.current);
+  }, [open]);
   return (
     <>
       <button
+        ref={button}
         type="button"
         className="status-chip"
         data-testid="status-chip"
         data-state={status.key}
+        hidden={status.key === "idle"}
         popoverTarget={id}
         aria-expanded={open}
         title={status.label}
@@ -35,6 +44,7 @@ export function StatusChip({ status, turn }: Props) {
         {status.label}
       </span>
       <div
+        ref={details}
         id={id}
         className="status-details"
         data-testid="status-details"
@@ -43,13 +53,12 @@ export function StatusChip({ status, turn }: Props) {
       >
         {open && <Details status={status} turn={turn} />}
       </div>
-      {turn && <BudgetBar turn={turn} />}
     </>
   );
 }
 
 /** A thin line under the top bar: the fraction of the limit that the turn will reach first. */
-function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]> }) {
+export function BudgetBar({ turn: { view, clock } }: { turn: NonNullable<Props["turn"]> }) {
   const lines = budgetLines(view, useRunningMs(clock));
   if (lines.length === 0) return null;
   const used = fullest(lines);

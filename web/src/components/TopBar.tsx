@@ -1,21 +1,19 @@
 import { useEffect, useRef } from "react";
 import { en } from "../en";
-import type { Status } from "../turn/status";
 import type { TurnClock } from "../state/clock";
 import type { TurnView } from "../turn/view";
 import { MenuIcon } from "./Icons";
 import { TopBarButtons } from "./Panels";
-import { StatusChip } from "./StatusChip";
+import { BudgetBar } from "./StatusChip";
 
 interface Props {
   title: string;
-  status: Status;
   turn: { view: TurnView; clock: TurnClock } | null;
   menuOpen: boolean;
   onMenu: () => void;
 }
 
-export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
+export function TopBar({ title, turn, menuOpen, onMenu }: Props) {
   const menu = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
   // The focus comes back from the drawer to its button.
@@ -42,7 +40,7 @@ export function TopBar({ title, status, turn, menuOpen, onMenu }: Props) {
         {title}
       </h1>
       <TopBarButtons />
-      <StatusChip status={status} turn={turn} />
+      {turn && <BudgetBar turn={turn} />}
     </header>
   );
 }

@@ -38,7 +38,10 @@ export function useKeys(setMenuOpen: (open: boolean) => void): void {
     const onKey = (event: KeyboardEvent) => {
       if (event.isComposing || document.querySelector("dialog:modal")) return;
       const command = event.ctrlKey || event.metaKey;
-      const writing = (event.target as Element).closest("input, textarea") !== null;
+      const field = (event.target as Element).closest("input, textarea, select");
+      const writing = field !== null;
+      // In another field the key means that field: it must not stop the answer.
+      const elsewhere = writing && field.id !== COMPOSER_ID;
       if (command && event.key.toLowerCase() === "k") {
         event.preventDefault();
         if (!window.matchMedia(WIDE).matches) setMenuOpen(true);
@@ -48,7 +51,7 @@ export function useKeys(setMenuOpen: (open: boolean) => void): void {
         event.preventDefault();
         goTo(null);
         focusComposer();
-      } else if (event.key === "Escape" && !event.defaultPrevented && document.querySelector(`${ABOVE}, .sidebar[data-open=true]`) === null) {
+      } else if (event.key === "Escape" && !elsewhere && !event.defaultPrevented && document.querySelector(`${ABOVE}, .sidebar[data-open=true]`) === null) {
         void conversation.stop();
       } else if (event.key === "/" && !command && !writing) {
         event.preventDefault();

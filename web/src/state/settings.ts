@@ -11,6 +11,7 @@ export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 /** Also in public/theme.js. */
 export const THEME_KEY = "espalier.theme";
 const MODEL_KEY = "espalier.model";
+const ENTER_KEY = "espalier.enter";
 
 function storedTheme(): Theme {
   const value = kept(THEME_KEY) as Theme | null;
@@ -19,18 +20,30 @@ function storedTheme(): Theme {
 
 interface Settings {
   theme: Theme;
+  /** The key Enter sends a message; otherwise it begins a line, and Ctrl+Enter sends. */
+  enterSends: boolean;
   /** A role or a model's id; null leaves it to the service. */
   model: string | null;
   /** The models that the deployment offers; null until the service has told them. */
   offered: ModelList | null;
 }
 
-export const settings = new Store<Settings>({ theme: storedTheme(), model: null, offered: null }, true);
+export const settings = new Store<Settings>({ theme: storedTheme(), enterSends: true, model: null, offered: null }, true);
 
 export function setTheme(theme: Theme): void {
   settings.set({ theme });
   keep(THEME_KEY, theme === "system" ? null : theme);
   show(theme);
+}
+
+export function setEnterSends(enterSends: boolean): void {
+  settings.set({ enterSends });
+  keep(ENTER_KEY, enterSends ? null : "line");
+}
+
+/** Loads the choices that the first screen, which was drawn before, does not know. */
+export function loadSettings(): void {
+  settings.set({ enterSends: kept(ENTER_KEY) === null });
 }
 
 export function setModel(model: string | null): void {
