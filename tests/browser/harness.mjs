@@ -196,12 +196,22 @@ export function launch() {
   });
 }
 
+/** A setting of the page: the cards of calls are shown, without a click on the line that stands for them. */
+const SHOWS_WORK = () => {
+  try {
+    localStorage.setItem("espalier.work", "open");
+  } catch {
+    // A page without a storage, such as an empty one.
+  }
+};
+
 /**
- * A new visitor. `notes` records the requests of the page and the messages in its console. `there` waits until the page
+ * A new visitor, who wants to see the cards of calls unless `options.folds`. `notes` records the requests of the page and the messages in its console. `there` waits until the page
  * is drawn.
  */
-export async function visit(browser, base, options = {}, there = alive) {
+export async function visit(browser, base, { folds = false, ...options } = {}, there = alive) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options });
+  if (!folds) await context.addInitScript(SHOWS_WORK);
   context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const notes = { complaints: [], foreign: [], chats: [], deletions: 0 };

@@ -40,7 +40,7 @@ import { signIn } from "./suites/sign_in.mjs";
 import { swarm } from "./suites/swarm.mjs";
 import { states, tabs } from "./suites/tabs.mjs";
 import { chats, finding } from "./suites/threads.mjs";
-import { tree } from "./suites/tree.mjs";
+import { folding, tree } from "./suites/tree.mjs";
 import { nesting, stopping, streaming } from "./suites/turns.mjs";
 import { versions } from "./suites/versions.mjs";
 import { websearch } from "./suites/websearch.mjs";
@@ -49,7 +49,7 @@ import { workflows } from "./suites/workflows.mjs";
 
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
-  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares, bookmarks,
+  safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, folding, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares, bookmarks,
   collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, states, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
 };
 

@@ -1,6 +1,7 @@
 // The tree of a turn: calls side by side, their durations and their usage, live and after a reload.
 
 import { assert, assertEqual, byId, cards, check, env, fakeLlm, openAll, quiet, send, settled, shot, visit } from "../harness.mjs";
+import { clean } from "./access.mjs";
 
 // Long: one visit, whose checks follow each other.
 export async function tree(browser) {
@@ -19,7 +20,7 @@ export async function tree(browser) {
     await group.filter({ hasText: "Ice," }).filter({ hasText: "Sand," }).waitFor();
     const elapsed = page.locator('[data-status="running"] > .tool-head [data-testid="elapsed"]');
     await elapsed.first().filter({ hasText: /^[1-9]\d* s$/ }).waitFor();
-    await byId(page, "work").filter({ hasText: /2 running · \d+ s/ }).waitFor();
+    await byId(page, "work").filter({ hasText: /Working \d+ s · 1 tool · 2 subtasks/ }).waitFor();
   });
 
   await check("a running turn has its lanes in the timeline", async () => {
@@ -86,6 +87,19 @@ export async function tree(browser) {
     assertEqual(stored, live, "the stored tree");
     assertEqual(await byId(page, "model-lane").allInnerTexts(), modelLanes, "the stored model calls");
   });
+
+  // Issue 53, fault 16
+  await check("on a phone the figures of the timeline stay in sight", async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    const figures = page.locator(".timeline .lane-figures, .timeline .models-used :is(th, td)");
+    assert((await figures.count()) >= 18, "too few figures");
+    const cut = await figures.evaluateAll((all) => {
+      const right = document.querySelector(".timeline").getBoundingClientRect().right;
+      return all.filter((each) => each.scrollWidth > each.clientWidth || each.getBoundingClientRect().right > right).map((each) => each.textContent);
+    });
+    assertEqual(cut, [], "figures that are cut off");
+    await clean(page, "the timeline on a phone");
+  });
   await quiet("the tree", notes);
   await context.close();
 }
@@ -103,4 +117,59 @@ function bars(page) {
       return [left, width];
     }),
   );
+}
+
+/** Issue 53: the work of an answer is one line, and a line for each part that runs. */
+export async function folding(browser) {
+  const llm = fakeLlm();
+  const held = { name: llm.barrier("fold"), after: 1 };
+  await llm.script("", [{ calls: [llm.subtask("Look north", "n"), llm.subtask("Look south", "s")] }, { text: "Seen." }]);
+  await llm.script("n", [{ calls: [{ name: "calculate", arguments: { expression: "1+1" } }] }, { text: ["Ice, ", "much of it."], barrier: held }]);
+  await llm.script("s", [{ text: ["Sand, ", "and palms."], barrier: held }]);
+  const { page, context, notes } = await visit(browser, env("ESPALIER_URL"), { folds: true });
+  const line = byId(page, "work-toggle");
+
+  await check("while subtasks run, each has a line with its newest words", async () => {
+    await send(page, llm.says("Look around"));
+    const lines = byId(page, "newest").getByRole("listitem");
+    await lines.filter({ hasText: "Look north" }).filter({ hasText: "Ice," }).waitFor();
+    await lines.filter({ hasText: "Look south" }).filter({ hasText: "Sand," }).waitFor();
+    assertEqual(await cards(page), [], "cards");
+    await clean(page, "folded work that runs");
+    await llm.release("fold");
+    await settled(page);
+  });
+
+  await check("one line stands for the work of an answer, and shows its cards on demand, also after a reload", async () => {
+    assert(/^Worked [\d.]+ m?s · 1 tool · 2 subtasks$/.test(await line.innerText()), await line.innerText());
+    assertEqual([await cards(page), await byId(page, "newest").count()], [[], 0], "cards and lines");
+    const high = await byId(page, "message-assistant").evaluate((answer) => answer.getBoundingClientRect().height);
+    assert(high < 160, `${high} pixels`);
+    await clean(page, "folded work");
+    await line.focus();
+    await page.keyboard.press("Enter");
+    await byId(page, "tool-card").nth(1).waitFor();
+    assertEqual(await line.getAttribute("aria-expanded"), "true", "the line");
+    await page.reload();
+    await settled(page);
+    await byId(page, "tool-card").nth(1).waitFor();
+    await line.click();
+    assertEqual(await cards(page), [], "cards after they were folded");
+    await page.reload();
+    await settled(page);
+    assertEqual(await cards(page), [], "cards after a reload");
+  });
+
+  await check("a setting shows the cards of all answers", async () => {
+    await byId(page, "new-chat").click();
+    await byId(page, "settings").click();
+    await byId(page, "shows-work").check({ force: true });
+    await page.keyboard.press("Escape");
+    await llm.script("more", [{ calls: [{ name: "calculate", arguments: { expression: "2+2" } }] }, { text: "Four." }]);
+    await send(page, llm.says("Count", "more"));
+    await settled(page);
+    assertEqual((await cards(page)).map(({ name }) => name), ["calculate"], "cards");
+  });
+  await quiet("folded work", notes);
+  await context.close();
 }

@@ -2,26 +2,39 @@
 
 import { useMemo, type ReactNode } from "react";
 import { features } from "../feature";
+import { useUnfolded } from "../state/expansion";
 import { approvalCard, limitCard } from "../state/parts";
+import { settings } from "../state/settings";
+import { useStore } from "../state/store";
 import { childrenOf, outlineOf } from "../turn/outline";
 import { callsIn, openApprovals, openLimit, type TurnEntry, type TurnView } from "../turn/view";
 import { Entries } from "./Entries";
+import { NewestLines } from "./NewestLines";
+import { useTurnFrame } from "./TurnContext";
 import { useNewTitle } from "./useNewTitle";
 import { WorkBar } from "./WorkBar";
 
 export function Answer({ view }: { view: TurnView }) {
   useNewTitle(view);
+  const { waits } = useTurnFrame();
+  const { showsWork } = useStore(settings);
   const outline = useMemo(() => outlineOf(view.entries), [view.entries]);
   const root = childrenOf(outline, null);
   const ApprovalCard = approvalCard.use(view.approvals.length > 0);
   const LimitCard = limitCard.use(view.limitRequests.length > 0);
   // Between two events there is nothing to draw: the dots show that the turn goes on.
   const asks = openApprovals(view).length > 0 || openLimit(view) !== undefined;
-  const quiet = view.finishReason === null && !asks && !root.some(isMoving);
+  const works = callsIn(view).length > 0;
+  const [open, setOpen] = useUnfolded(view.turnId, showsWork || waits);
+  const folded = works && !open;
+  // Folded work moves in its lines, and reasoning is work.
+  const moves = folded ? callsIn(view).some(isMoving) || root.filter(isSaid).some(isMoving) : root.some(isMoving);
+  const quiet = view.finishReason === null && !asks && !moves;
   return (
     <>
-      {callsIn(view).length > 0 && <WorkBar view={view} />}
-      {enclosed(view, <Entries entries={root} outline={outline} />)}
+      {works && <WorkBar view={view} open={open} onToggle={setOpen} />}
+      {enclosed(view, <Entries entries={folded ? root.filter(isSaid) : root} outline={outline} />)}
+      {folded && view.finishReason === null && <NewestLines view={view} />}
       {ApprovalCard && view.approvals.map((approval) => <ApprovalCard key={approval.id} approval={approval} />)}
       {LimitCard && view.limitRequests.map((request) => <LimitCard key={request.id} request={request} />)}
       {quiet && (
@@ -33,6 +46,11 @@ export function Answer({ view }: { view: TurnView }) {
       )}
     </>
   );
+}
+
+/** Stays where the work is folded: the words of the answer itself. */
+function isSaid({ kind }: TurnEntry): boolean {
+  return kind === "text" || kind === "summary";
 }
 
 function isMoving(entry: TurnEntry): boolean {

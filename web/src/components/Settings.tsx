@@ -8,7 +8,7 @@ import { InstructionsSetting } from "../instructions/InstructionsSetting";
 import { NotificationsSetting } from "../notifications/NotificationsSetting";
 import { settings as words } from "../settings/en";
 import { page } from "../state/page";
-import { choicesOf, DEFAULT_ROLE, setEnterSends, setModel, setTheme, settings, THEMES } from "../state/settings";
+import { choicesOf, DEFAULT_ROLE, setEnterSends, setModel, setShowsWork, setTheme, settings, THEMES } from "../state/settings";
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
@@ -69,6 +69,7 @@ export function Settings({ onClose }: { onClose: () => void }) {
         </header>
         <ThemeChoice />
         <EnterChoice />
+        <WorkChoice />
         {offered && choicesOf(offered).length > 1 && <ModelChoice offered={offered} chosen={model} />}
         <InstructionsSetting />
         {features().map(({ name, setting }) => setting && <FeaturesSetting key={name} setting={setting} />)}
@@ -131,6 +132,19 @@ function EnterChoice() {
         ))}
       </div>
     </fieldset>
+  );
+}
+
+function WorkChoice() {
+  const { showsWork } = useStore(settings);
+  return (
+    <section className="setting">
+      <h3>{words.work}</h3>
+      <label className="choice">
+        <input type="checkbox" data-testid="shows-work" checked={showsWork} onChange={(event) => setShowsWork(event.target.checked)} />
+        <span>{words.workLabel}</span>
+      </label>
+    </section>
   );
 }
 

@@ -6,6 +6,8 @@ export const settings = {
   close: "Close the settings",
   theme: "Theme",
   themes: { system: "Same as system", light: "Light", dark: "Dark" },
+  work: "Work behind an answer",
+  workLabel: "Show each call and subtask, not one line for all of them",
   enter: "Key that sends a message",
   enterKeys: { send: "Enter", line: "Ctrl + Enter" },
   model: "Model",

@@ -16,6 +16,38 @@ export function useOpen(turnId: string, callId: string, initially: boolean) {
   return [open, (value: boolean) => opened.set({ [key]: value })] as const;
 }
 
+/** The turns whose work a person has unfolded or folded. A reload keeps them. */
+const KEY = "espalier.unfolded";
+const MAX_TURNS = 100;
+const unfolded = new Store<{ byTurn: Record<string, boolean> }>({ byTurn: {} });
+let isLoaded = false;
+
+function load(): void {
+  isLoaded = true;
+  try {
+    unfolded.set({ byTurn: JSON.parse(sessionStorage.getItem(KEY) ?? "{}") as Record<string, boolean> });
+  } catch {
+    // As if nothing were kept.
+  }
+}
+
+/** `initially`: where the person has not chosen. */
+export function useUnfolded(turnId: string, initially: boolean) {
+  if (!isLoaded) load();
+  const open = useSyncExternalStore(unfolded.subscribe, () => unfolded.get().byTurn[turnId] ?? initially, () => initially);
+  const setOpen = (value: boolean) => {
+    const { [turnId]: _, ...others } = unfolded.get().byTurn;
+    const byTurn = Object.fromEntries([...Object.entries(others), [turnId, value]].slice(-MAX_TURNS));
+    unfolded.set({ byTurn });
+    try {
+      sessionStorage.setItem(KEY, JSON.stringify(byTurn));
+    } catch {
+      // Storage is full or forbidden: the choice lasts as long as the page.
+    }
+  };
+  return [open, setOpen] as const;
+}
+
 /** After this many cards the browser handles input again. */
 const AT_A_TIME = 24;
 

@@ -12,6 +12,7 @@ export const THEMES: readonly Theme[] = ["system", "light", "dark"];
 export const THEME_KEY = "espalier.theme";
 const MODEL_KEY = "espalier.model";
 const ENTER_KEY = "espalier.enter";
+const WORK_KEY = "espalier.work";
 
 function storedTheme(): Theme {
   const value = kept(THEME_KEY) as Theme | null;
@@ -22,13 +23,15 @@ interface Settings {
   theme: Theme;
   /** The key Enter sends a message; otherwise it begins a line, and Ctrl+Enter sends. */
   enterSends: boolean;
+  /** The cards of calls are shown in each answer. Otherwise a line stands for them, which unfolds them. */
+  showsWork: boolean;
   /** A role or a model's id; null leaves it to the service. */
   model: string | null;
   /** The models that the deployment offers; null until the service has told them. */
   offered: ModelList | null;
 }
 
-export const settings = new Store<Settings>({ theme: storedTheme(), enterSends: true, model: null, offered: null }, true);
+export const settings = new Store<Settings>({ theme: storedTheme(), enterSends: true, showsWork: false, model: null, offered: null }, true);
 
 export function setTheme(theme: Theme): void {
   settings.set({ theme });
@@ -41,9 +44,14 @@ export function setEnterSends(enterSends: boolean): void {
   keep(ENTER_KEY, enterSends ? null : "line");
 }
 
+export function setShowsWork(showsWork: boolean): void {
+  settings.set({ showsWork });
+  keep(WORK_KEY, showsWork ? "open" : null);
+}
+
 /** Loads the choices that the first screen, which was drawn before, does not know. */
 export function loadSettings(): void {
-  settings.set({ enterSends: kept(ENTER_KEY) === null });
+  settings.set({ enterSends: kept(ENTER_KEY) === null, showsWork: kept(WORK_KEY) === "open" });
 }
 
 export function setModel(model: string | null): void {

@@ -90,9 +90,16 @@ const card = {
 };
 
 const work = {
-  calls: (calls: number, subtasks: number) =>
-    subtasks === 0 ? count(calls, "call") : `${count(calls, "call")}, ${count(subtasks, "subtask")}`,
-  running: (calls: number, time: string) => `${calls} running · ${time}`,
+  /** "Worked 3.5 s · 12 tools · 20 subtasks · $0.058" */
+  summary: (running: boolean, time: string | null, tools: number, subtasks: number, cost: string | null) =>
+    [
+      [running ? "Working" : "Worked", time].filter(Boolean).join(" "),
+      tools > 0 && count(tools, "tool"),
+      subtasks > 0 && count(subtasks, "subtask"),
+      cost,
+    ].filter(Boolean).join(" · "),
+  now: "The work that goes on",
+  more: (parts: number) => `and ${parts} more`,
   timeline: "Timeline",
   expandAll: "Expand all",
   collapseAll: "Collapse all",
