@@ -17,6 +17,7 @@ import { examples } from "./suites/examples.mjs";
 import { collections } from "./suites/collections.mjs";
 import { files } from "./suites/files.mjs";
 import { demo, grown, narrow } from "./suites/first.mjs";
+import { find } from "./suites/find.mjs";
 import { forms } from "./suites/forms.mjs";
 import { hooks } from "./suites/hooks.mjs";
 import { instructions } from "./suites/instructions.mjs";
@@ -27,6 +28,7 @@ import { math } from "./suites/math.mjs";
 import { media } from "./suites/media.mjs";
 import { memory } from "./suites/memory.mjs";
 import { pictures } from "./suites/pictures.mjs";
+import { print } from "./suites/print.mjs";
 import { plans } from "./suites/plans.mjs";
 import { projects } from "./suites/projects.mjs";
 import { notified, queue, sending } from "./suites/queue.mjs";
@@ -50,7 +52,7 @@ import { workflows } from "./suites/workflows.mjs";
 // The longest first, so that no lane ends long after the others.
 const SUITES = {
   safety, access, workflow_views: workflowViews, critics, agents, websearch, workflows, plans, budget, approvals, forms, limits, demo, streaming, nesting, stopping, tree, folding, editing, versions, errors, early, math, rtl, media, files, memory, instructions, account, shares, bookmarks,
-  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, tabs, states, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
+  collections, projects, hooks, queue, sending, notified, reload, swarm, chats, finding, print, find, tabs, states, lines, examples, keys, touch, themes, models, narrow, grown, sign_in: signIn, providers, scale,
 };
 
 /** Suites that measure how fast the page is: they run alone. */

@@ -98,6 +98,7 @@ const sidebar = {
   name: "Name of the chat",
   saveMarkdown: "Save as Markdown",
   saveJson: "Save as JSON",
+  print: "Print or save as PDF",
   deleted: (title: string) => `Deleted “${title}”.`,
 };
 

@@ -13,6 +13,7 @@ import { NewestLines } from "./NewestLines";
 import { useTurnFrame } from "./TurnContext";
 import { useNewTitle } from "./useNewTitle";
 import { WorkBar } from "./WorkBar";
+import "../styles/print.css";
 
 export function Answer({ view }: { view: TurnView }) {
   useNewTitle(view);

@@ -61,22 +61,29 @@ export function Question({ exchange, onEdit, editing, setEditing }: Props) {
         ))}
       </div>
       <div className="question-acts">
+        <AskedAt at={new Date(exchange.askedAt)} />
         <VersionPicker picker={questionPicker(exchange.turnId, exchange.versions)} type="message" />
         {question !== "" && <CopyButton text={question} what={en.common.copyMessage} />}
-        {onEdit && (
-          <button
-            type="button"
-            className="icon-button small"
-            data-testid="edit"
-            title={en.answer.edit}
-            onClick={() => setEditing(true)}
-          >
-            <PencilIcon />
-            <span className="visually-hidden">{en.answer.edit}</span>
-          </button>
-        )}
+        {onEdit && <EditButton onClick={() => setEditing(true)} />}
       </div>
     </div>
+  );
+}
+
+function EditButton({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" className="icon-button small" data-testid="edit" title={en.answer.edit} onClick={onClick}>
+      <PencilIcon />
+      <span className="visually-hidden">{en.answer.edit}</span>
+    </button>
+  );
+}
+
+function AskedAt({ at }: { at: Date }) {
+  return (
+    <time className="question-time" dateTime={at.toISOString()}>
+      {at.toLocaleString([], { dateStyle: "medium", timeStyle: "short" })}
+    </time>
   );
 }
 

@@ -38,6 +38,7 @@ const KEYS: readonly (readonly [string[], string])[] = [
   [[keyNames.escape], acts.stop],
   [["/"], acts.write],
   [[keyNames.control, "K"], acts.search],
+  [[keyNames.control, "F"], acts.find],
   [[keyNames.control, keyNames.shift, "O"], acts.newChat],
 ];
 

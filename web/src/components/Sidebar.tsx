@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "react";
 import { en } from "../en";
 import { byDay } from "../state/days";
+import { openFind } from "../state/finding";
 import { goTo, page, removeThread, signOut, threads } from "../state/page";
 import { part } from "../state/parts";
 import { addressOf } from "../state/route";
@@ -122,7 +123,11 @@ function Chats({ currentId, onOpen }: { currentId: string | null; onOpen: (id: s
                   key={thread.id}
                   thread={thread}
                   current={thread.id === currentId}
-                  onOpen={() => onOpen(thread.id)}
+                  onOpen={() => {
+                    onOpen(thread.id);
+                    // A result leads to the message that has the words.
+                    if (searching && thread.snippet) openFind(wanted.trim());
+                  }}
                   onDelete={() => removeThread(thread.id)}
                 />
               ))}

@@ -1,7 +1,7 @@
 import { useRef, useState, type MouseEvent } from "react";
 import { en } from "../en";
 import { chatStates, stateOf } from "../state/chatStates";
-import { fetchPart, saveThread, threads } from "../state/page";
+import { fetchPart, printThread, saveThread, threads } from "../state/page";
 import { editors } from "../state/parts";
 import { addressOf } from "../state/route";
 import { useStore } from "../state/store";
@@ -90,6 +90,7 @@ function Acts({ thread, title, pin, rename, remove }: ActsProps) {
           testId: "thread-json",
           act: () => void saveThread(thread.id, "json"),
         },
+        { label: en.sidebar.print, icon: <SaveIcon />, testId: "thread-print", act: () => void printThread(thread.id) },
         { label: en.common.delete, icon: <TrashIcon />, danger: true, testId: "thread-delete", act: remove },
       ]}
     >

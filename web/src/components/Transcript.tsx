@@ -1,14 +1,17 @@
 import { useEffect, type RefObject } from "react";
 import { en } from "../en";
 import type { ConversationState } from "../state/conversation";
-import { longList } from "../state/parts";
+import { finding } from "../state/finding";
+import { findBar, longList } from "../state/parts";
 import { conversation } from "../state/page";
+import { useStore } from "../state/store";
 import type { Exchange } from "../turn/stored";
 import { mayAskAgain, waitingIn } from "../turn/waiting";
 import { EmptyState } from "./EmptyState";
 import { ExchangeView } from "./ExchangeView";
 import { focusComposer } from "./focus";
 import { ArrowDownIcon } from "./Icons";
+import { usePrinting } from "./usePrinting";
 import { useStickToBottom } from "./useStickToBottom";
 import { ChooseVersion } from "./VersionPicker";
 
@@ -51,7 +54,8 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
   const lastTurn = exchanges.at(-1)?.turnId;
   const waiting = running === null ? waitingIn(exchanges)?.turnId : null;
   const LongList = longList.use(exchanges.length > LONG / 2);
-  const whole = exchanges.length < (LongList ? LONG : TOO_LONG);
+  // Paper has room for all of it.
+  const whole = usePrinting() || exchanges.length < (LongList ? LONG : TOO_LONG);
   const draw = (exchange: Exchange) => (
     <ExchangeView
       key={exchange.turnId}
@@ -65,8 +69,11 @@ export function Transcript({ state, demo, editing, setEditing }: Props) {
     />
   );
 
+  const isFinding = useStore(finding).words !== null;
+  const FindBar = findBar.use(isFinding);
   return (
     <div className="transcript-frame">
+      {isFinding && FindBar && <FindBar key={threadId} exchanges={exchanges} />}
       <div className="transcript" ref={scroller} tabIndex={-1}>
         <div className="transcript-content" ref={content}>
           {(phase === "loading" || !(whole || LongList)) && <Loading />}

@@ -1,6 +1,7 @@
 // The keys of the whole page. The settings list them.
 
 import { useEffect, useState } from "react";
+import { openFind } from "../state/finding";
 import { conversation, goTo } from "../state/page";
 import { COMPOSER_ID, focusComposer } from "./focus";
 import { SEARCH_ID } from "./Sidebar";
@@ -47,6 +48,10 @@ export function useKeys(setMenuOpen: (open: boolean) => void): void {
         if (!window.matchMedia(WIDE).matches) setMenuOpen(true);
         // On a narrow window the box can take the focus only after the drawer has appeared.
         requestAnimationFrame(() => document.getElementById(SEARCH_ID)?.focus());
+      } else if (command && event.key.toLowerCase() === "f" && document.querySelector(".long-list")) {
+        // The browser's own search misses what a long chat does not draw.
+        event.preventDefault();
+        openFind();
       } else if (command && event.shiftKey && event.key.toLowerCase() === "o") {
         event.preventDefault();
         goTo(null);

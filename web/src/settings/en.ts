@@ -24,6 +24,7 @@ export const settings = {
     stop: "Stop the answer",
     write: "Write a message",
     search: "Search chats",
+    find: "Find in a long chat",
     newChat: "New chat",
   },
   version: (version: string, model: string | undefined) => `Espalier ${version}${model ? `, answered by ${model}` : ""}`,

@@ -13,6 +13,7 @@ import { choices } from "./choices";
 import { Conversation } from "./conversation";
 import { draftOf, NEW_CHAT, restoreDraft } from "./drafts";
 import type { Format } from "./export";
+import { closeFind } from "./finding";
 import { answerView, callDetails, editors, richText, signIn as signInScreen, type Part } from "./parts";
 import { problemOf, type Problem } from "./problem";
 import { endOfSignIn, isOtherUser } from "./providers";
@@ -204,6 +205,7 @@ export function forgetUser(): void {
 }
 
 export function goTo(threadId: string | null): void {
+  closeFind();
   setAddress(threadId);
   void conversation.open(threadId);
 }
@@ -233,6 +235,16 @@ export async function saveThread(threadId: string, format: Format): Promise<void
     await exportThread(threadId, format, threads.find(threadId)?.pinned_at);
   } catch (error) {
     page.set({ notice: wordsFor(error) });
+  }
+}
+
+/** Prints a chat, which the browser may do into a PDF. It is opened first, with the code that draws it. */
+export async function printThread(threadId: string): Promise<void> {
+  goTo(threadId);
+  try {
+    await (await import("./printing")).print(conversation.store, threadId);
+  } catch {
+    page.set({ notice: en.page.partFailed });
   }
 }
 

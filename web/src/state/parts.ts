@@ -50,6 +50,7 @@ export const richText = part(() => import("../components/RichText").then((module
 /** A part of its own: it is large, and most answers have no code. */
 export const colours = part(() => import("../components/highlight").then((module) => module.colour));
 export const attaching = part(() => import("../attach/attach").then((module) => module.attach));
+export const findBar = part(() => import("../find/FindBar").then((module) => module.FindBar));
 export const longList = part(() => import("../components/LongList").then((module) => module.LongList));
 export const callDetails = part(() => import("../components/CallDetails"));
 export const limitCard = part(() => import("../components/LimitCard").then((module) => module.LimitCard));
