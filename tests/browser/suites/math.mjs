@@ -56,6 +56,8 @@ export async function math(browser) {
     assertEqual(await byId(answer, "formula-source").allInnerTexts(), ["$\\frac{a$"], "the formula that stays source");
     const words = await answer.innerText();
     for (const text of ["$5 and $10", "$\\frac{a$", "$code$"]) assert(words.includes(text), words);
+    // Issue 53, fault 17
+    await page.waitForFunction(() => [...document.fonts].some(({ family, status }) => family.includes("Espalier Math") && status === "loaded"));
     await shot(page, "math");
   });
 
