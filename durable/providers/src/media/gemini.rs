@@ -12,7 +12,7 @@ use wire::redact::Secret;
 
 use super::answer::{AnswerRest, JsonAnswer, is_job, job, number};
 use super::json::Members;
-use super::{MediaCodec, MediaDecoder, at_most, no_mode, protocol, refusal, refused, unwritable};
+use super::{MediaCodec, MediaDecoder, at_most, json_post, no_mode, protocol, refusal, refused};
 use crate::codec::address;
 use crate::gemini::{encoded, versioned};
 
@@ -25,8 +25,6 @@ const SECONDS: [u32; 3] = [4, 6, 8];
 const VOICE: &str = "Kore";
 /// The samples of a second of Gemini's speech, of two bytes each, where its type does not say it.
 const RATE: u32 = 24_000;
-/// The maker's host, from which the files of jobs come also where requests go through a gateway.
-const HOST: &str = "generativelanguage.googleapis.com";
 /// Where the address of a file may lead on to, without the key.
 const FILE_HOSTS: [&str; 2] = [".googleapis.com", ".googleusercontent.com"];
 /// The reasons to stop that are rules about contents
@@ -159,9 +157,7 @@ impl GeminiMedia {
     fn post(&self, model: &str, method: &str, body: &impl Serialize) -> Result<HttpRequest, MediaFailure> {
         let folder = if model.contains('/') { "" } else { "models/" };
         let url = address(&self.base_url, &format!("/{folder}{}:{method}", encoded(model)));
-        let mut headers = self.headers();
-        headers.push(("content-type", "application/json".to_owned()));
-        Ok(HttpRequest::post(url, headers, serde_json::to_vec(body).map_err(unwritable)?))
+        json_post(url, self.headers(), body)
     }
 
     fn picture(&self, request: &MediaRequest) -> Result<HttpRequest, MediaFailure> {
@@ -280,12 +276,13 @@ impl MediaCodec for GeminiMedia {
         }
     }
 
-    /// An address of the maker's. A redirect's address is one as well.
+    /// An address of the maker's. A redirect's address is one as well. The key belongs to the configured host, which may be a
+    /// gateway's.
     fn fetch(&self, file: &str) -> Result<HttpRequest, MediaFailure> {
         let foreign = || protocol("The model provider has the file on a host that is not its own.");
         let host = host(file).filter(|_| file.starts_with("https://") || file.starts_with(&self.base_url));
         let host = host.ok_or_else(foreign)?;
-        if Some(host) == self::host(&self.base_url) || host == HOST {
+        if Some(host) == self::host(&self.base_url) {
             return Ok(HttpRequest::get(file.to_owned(), self.headers()));
         }
         match FILE_HOSTS.iter().any(|own| host.ends_with(own)) {

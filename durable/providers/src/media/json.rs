@@ -12,6 +12,8 @@ use super::protocol;
 
 /// The most bytes of an answer beside its files.
 pub(super) const MAX_REST_BYTES: usize = 1 << 20;
+/// The most bytes of its strings that nobody needs: signatures as long as pictures, and pictures beyond those asked for.
+pub(super) const MAX_DROPPED_BYTES: usize = 32 << 20;
 /// The longest name of a member, and the longest declared type, that the reader looks at.
 const MAX_WORD: usize = 64;
 
@@ -39,6 +41,8 @@ pub(super) struct JsonFiles {
     wanted: u8,
     pub files: Files,
     rest: Vec<u8>,
+    /// The bytes of the strings that nobody needs.
+    dropped: usize,
     place: Place,
     /// The string that is read, or was read last; none where it is too long.
     word: Option<Vec<u8>>,
@@ -68,6 +72,7 @@ impl JsonFiles {
             wanted,
             files: Files::in_mode(mode),
             rest: Vec::new(),
+            dropped: 0,
             place: Place::Between,
             word: None,
             member: None,
@@ -90,6 +95,9 @@ impl JsonFiles {
                 }
             }
             self.step(*first, events)?;
+            if self.dropped > MAX_DROPPED_BYTES {
+                return Err(super::too_large(MAX_DROPPED_BYTES));
+            }
             if self.rest.len() > MAX_REST_BYTES {
                 return Err(super::too_large(MAX_REST_BYTES));
             }
@@ -148,7 +156,10 @@ impl JsonFiles {
                 Place::Between
             }
             (Place::Dropped, b'\\') => Place::DroppedEscape,
-            (Place::Dropped | Place::DroppedEscape, _) => Place::Dropped,
+            (Place::Dropped | Place::DroppedEscape, _) => {
+                self.dropped += 1;
+                Place::Dropped
+            }
         };
         Ok(())
     }

@@ -22,6 +22,8 @@ pub use gemini::GeminiMedia;
 pub use openai::OpenAiMedia;
 pub use workers_ai::WorkersAiMedia;
 
+use serde::Serialize;
+
 use crate::failure::{Complaint, error_in_answer};
 use wire::http::HttpRequest;
 use wire::media::{JobState, MediaEvent, MediaFailure, MediaMode, MediaRequest};
@@ -89,8 +91,25 @@ fn refusal(status: u16, body: &[u8]) -> MediaFailure {
     let complaint = Complaint::from_body(body);
     match complaint.is_about_content() {
         true => MediaFailure::Policy { accepted: false },
+        false if may_go_on(status) => accepted(complaint.refused(status)),
         false => complaint.refused(status).into(),
     }
+}
+
+/// Whether the provider may go on with the request after this status: something before it lost its patience, or it failed
+/// itself. 503 and 529 say that it has not begun.
+fn may_go_on(status: u16) -> bool {
+    matches!(status, 408 | 409 | 425) || (status >= 500 && !matches!(status, 503 | 529))
+}
+
+/// A request with a JSON body.
+fn json_post(
+    url: String,
+    mut headers: Vec<(&'static str, String)>,
+    body: &impl Serialize,
+) -> Result<HttpRequest, MediaFailure> {
+    headers.push(("content-type", "application/json".to_owned()));
+    Ok(HttpRequest::post(url, headers, serde_json::to_vec(body).map_err(unwritable)?))
 }
 
 /// The failure that an answer has in place of what was asked for, if it has one.

@@ -12,7 +12,7 @@ use wire::redact::Secret;
 use super::answer::{AnswerRest, FileAnswer, JsonAnswer, number, transcript};
 use super::json::{Members, no_head};
 use super::multipart::Multipart;
-use super::{MediaCodec, MediaDecoder, at_most, no_mode, refusal, unwritable};
+use super::{MediaCodec, MediaDecoder, at_most, json_post, no_mode, refusal};
 use crate::codec::address;
 
 /// The most pictures of one request (`n`); ours is lower.
@@ -74,15 +74,19 @@ impl OpenAiMedia {
         OpenAiMedia { is_openais: true, ..self }
     }
 
-    fn post(&self, path: &str, content_type: String, body: Vec<u8>) -> HttpRequest {
-        let mut headers = vec![("content-type", content_type)];
-        headers.extend(self.key.as_ref().map(|key| ("authorization", format!("Bearer {}", key.reveal()))));
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        self.key.iter().map(|key| ("authorization", format!("Bearer {}", key.reveal()))).collect()
+    }
+
+    fn multipart(&self, path: &str, body: Multipart<'_>) -> HttpRequest {
+        let (content_type, body) = body.finish();
+        let mut headers = self.headers();
+        headers.push(("content-type", content_type));
         HttpRequest::post(address(&self.base_url, path), headers, body)
     }
 
     fn json(&self, path: &str, body: &impl Serialize) -> Result<HttpRequest, MediaFailure> {
-        let body = serde_json::to_vec(body).map_err(unwritable)?;
-        Ok(self.post(path, "application/json".to_owned(), body))
+        json_post(address(&self.base_url, path), self.headers(), body)
     }
 
     fn image<'a>(&self, request: &'a MediaRequest) -> Result<ImageBody<'a>, MediaFailure> {
@@ -126,8 +130,7 @@ impl OpenAiMedia {
         for source in &request.sources {
             parts.file(name, source.media_type, &source.bytes);
         }
-        let (content_type, body) = parts.finish();
-        Ok(self.post("/images/edits", content_type, body))
+        Ok(self.multipart("/images/edits", parts))
     }
 
     fn speech(&self, request: &MediaRequest) -> Result<HttpRequest, MediaFailure> {
@@ -157,8 +160,7 @@ impl OpenAiMedia {
             return Err(MediaFailure::member("sources", "A transcript has one source."));
         };
         parts.file("file", source.media_type, &source.bytes);
-        let (content_type, body) = parts.finish();
-        Ok(self.post("/audio/transcriptions", content_type, body))
+        Ok(self.multipart("/audio/transcriptions", parts))
     }
 }
 

@@ -13,13 +13,10 @@ use wire::media::{Format, InBase64, MediaEvent, MediaFailure, MediaMode, MediaRe
 use super::answer::{AnswerRest, FileAnswer, JsonAnswer, transcript};
 use super::json::{Members, no_head};
 use super::openai::seconds;
-use super::{MediaCodec, MediaDecoder, at_most, refusal, unwritable};
+use super::{MediaCodec, MediaDecoder, at_most, json_post, refusal};
 
 /// The longest prompt of FLUX.1 (<https://developers.cloudflare.com/workers-ai/models/flux-1-schnell/>).
 const FLUX_CHARS: usize = 2_048;
-/// The most steps of FLUX.1 (the same page), and of Stable Diffusion.
-const FLUX_STEPS: u32 = 8;
-const STEPS: u32 = 20;
 
 /// The binding.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,7 +26,8 @@ pub struct WorkersAiMedia;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Flux,
-    Leonardo,
+    /// The most steps.
+    Leonardo(u32),
     Diffusion,
     Aura,
     MeloTts,
@@ -37,9 +35,10 @@ enum Family {
 }
 
 /// The families by the beginnings of their models' names.
-const FAMILIES: [(&str, Family); 9] = [
+const FAMILIES: [(&str, Family); 10] = [
     ("@cf/black-forest-labs/flux-1-", Family::Flux),
-    ("@cf/leonardo/", Family::Leonardo),
+    ("@cf/leonardo/lucid-", Family::Leonardo(40)),
+    ("@cf/leonardo/", Family::Leonardo(50)),
     ("@cf/stabilityai/stable-diffusion-", Family::Diffusion),
     ("@cf/bytedance/stable-diffusion-", Family::Diffusion),
     ("@cf/runwayml/stable-diffusion-v1-5-img2img", Family::Diffusion),
@@ -87,7 +86,7 @@ impl Family {
     fn takes(self) -> (&'static [MediaMode], &'static [&'static str]) {
         match self {
             Family::Flux => (&[MediaMode::Image], &["variations", "num_inference_steps"]),
-            Family::Leonardo => {
+            Family::Leonardo(_) => {
                 (&[MediaMode::Image], &["variations", "width", "height", "num_inference_steps"])
             }
             Family::Diffusion => (
@@ -110,7 +109,12 @@ impl Family {
         if request.sources.len() > 1 {
             return Err(MediaFailure::member("sources", "This model takes one source."));
         }
-        let most_steps = if self == Family::Flux { FLUX_STEPS } else { STEPS };
+        // The pages of the models: 8 of FLUX.1, 20 of Stable Diffusion.
+        let most_steps = match self {
+            Family::Flux => 8,
+            Family::Leonardo(steps) => steps,
+            Family::Diffusion | Family::Aura | Family::MeloTts | Family::Whisper => 20,
+        };
         if request.num_inference_steps.is_some_and(|steps| steps > most_steps) {
             let problem = format!("This model makes at most {most_steps} steps.");
             return Err(MediaFailure::member("num_inference_steps", problem));
@@ -128,7 +132,7 @@ impl Family {
         let words = Some(prompt.as_str());
         Ok(match self {
             Family::Flux => Inputs { prompt: words, steps: *num_inference_steps, ..Inputs::default() },
-            Family::Leonardo | Family::Diffusion => Inputs {
+            Family::Leonardo(_) | Family::Diffusion => Inputs {
                 prompt: words,
                 width: *width,
                 height: *height,
@@ -185,8 +189,7 @@ impl MediaCodec for WorkersAiMedia {
     fn encode(&self, request: &MediaRequest) -> Result<HttpRequest, MediaFailure> {
         let family = family(&request.model)?;
         family.check(request)?;
-        let body = serde_json::to_vec(&family.inputs(request)?).map_err(unwritable)?;
-        Ok(HttpRequest::post(request.model.clone(), Vec::new(), body))
+        json_post(request.model.clone(), Vec::new(), &family.inputs(request)?)
     }
 
     fn decoder(&self, request: &MediaRequest) -> Box<dyn MediaDecoder> {

@@ -95,16 +95,8 @@ impl MediaPrice {
     /// The most that this request costs, in millionths of a dollar; none if that is unknown. `source_seconds`: how long
     /// its recordings are, if that is known.
     pub fn most_microusd(&self, request: &MediaRequest, source_seconds: Option<f64>) -> Option<u64> {
-        let files = f64::from(request.variations());
         let usd = match self {
-            MediaPrice::PerImage(usd) => files * usd,
-            MediaPrice::PerTile(rates) => files * rates.usd(request),
-            MediaPrice::PerSecond(rates) => {
-                let rate = second_rate(rates, request)?;
-                files * f64::from(request.duration.unwrap_or(rate.seconds)) * rate.usd
-            }
             MediaPrice::PerSecondOfSource(usd) => source_seconds?.ceil() * usd,
-            MediaPrice::PerCharacter(usd) => request.prompt.chars().count() as f64 * usd,
             MediaPrice::Tokens(rates) => {
                 let sources = request.sources.len() as u64;
                 let of_sources = if sources == 0 { 0 } else { rates.most_of_source?.checked_mul(sources)? };
@@ -118,26 +110,36 @@ impl MediaPrice {
                     rates.most_output_tokens(request)? as f64 * rates.output_text.max(rates.output_media);
                 rates.usd(usage) + output / MILLION
             }
+            by_request => by_request.usd_by_request(request, request.variations())?,
         };
         microusd(usd)
     }
 
+    /// What so many files cost, where the request says it; none where the answer does.
+    fn usd_by_request(&self, request: &MediaRequest, files: u8) -> Option<f64> {
+        let files = f64::from(files);
+        match self {
+            MediaPrice::PerImage(usd) => Some(files * usd),
+            MediaPrice::PerTile(rates) => Some(files * rates.usd(request)),
+            MediaPrice::PerSecond(rates) => {
+                let word = request.resolution.as_deref().unwrap_or_default();
+                let rate = rates.iter().find(|rate| rate.resolution == word)?;
+                Some(files * f64::from(request.duration.unwrap_or(rate.seconds)) * rate.usd)
+            }
+            MediaPrice::PerCharacter(usd) => Some(request.prompt.chars().count() as f64 * usd),
+            MediaPrice::PerSecondOfSource(_) | MediaPrice::Tokens(_) => None,
+        }
+    }
+
     /// What the answer cost, in millionths of a dollar; none if that cannot be known. `files`: how many it has.
     pub fn microusd(&self, request: &MediaRequest, files: u8, usage: Option<MediaUsage>) -> Option<u64> {
-        let made = f64::from(files);
         match self {
-            MediaPrice::PerImage(usd) => microusd(made * usd),
-            MediaPrice::PerTile(rates) => microusd(made * rates.usd(request)),
-            MediaPrice::PerSecond(rates) => {
-                let rate = second_rate(rates, request)?;
-                microusd(made * f64::from(request.duration.unwrap_or(rate.seconds)) * rate.usd)
-            }
-            MediaPrice::PerCharacter(_) => self.most_microusd(request, None),
             MediaPrice::PerSecondOfSource(usd) => {
                 let seconds = usage?.seconds;
                 (seconds > 0.0).then(|| microusd(seconds * usd)).flatten()
             }
             MediaPrice::Tokens(rates) => microusd(rates.usd(usage?)),
+            by_request => microusd(by_request.usd_by_request(request, files)?),
         }
     }
 }
@@ -149,11 +151,6 @@ impl TileRates {
         let steps = request.num_inference_steps.unwrap_or(self.steps);
         tiles(request.width) * tiles(request.height) * self.per_tile + f64::from(steps) * self.per_step
     }
-}
-
-fn second_rate<'a>(rates: &'a [SecondRate], request: &MediaRequest) -> Option<&'a SecondRate> {
-    let word = request.resolution.as_deref().unwrap_or_default();
-    rates.iter().find(|rate| rate.resolution == word)
 }
 
 impl TokenRates {

@@ -108,34 +108,15 @@ impl MediaMode {
     }
 
     /// The members of a request that mean something in this mode, beside model, prompt and sources.
-    const fn members(self) -> &'static [&'static str] {
+    fn members(self) -> Vec<&'static str> {
+        const SHAPE: [&str; 5] = ["width", "height", "aspect_ratio", "resolution", "variations"];
+        const PICTURE: [&str; 3] = ["quality", "format", "num_inference_steps"];
         match self {
-            MediaMode::Image => &[
-                "width",
-                "height",
-                "aspect_ratio",
-                "resolution",
-                "quality",
-                "variations",
-                "format",
-                "num_inference_steps",
-            ],
-            MediaMode::ImageEdit => &[
-                "width",
-                "height",
-                "aspect_ratio",
-                "resolution",
-                "quality",
-                "variations",
-                "format",
-                "num_inference_steps",
-                "strength",
-            ],
-            MediaMode::Audio => &["voice", "speed", "format"],
-            MediaMode::Transcription => &["language"],
-            MediaMode::Video | MediaMode::ImageToVideo => {
-                &["width", "height", "aspect_ratio", "resolution", "variations", "duration"]
-            }
+            MediaMode::Image => [&SHAPE[..], &PICTURE].concat(),
+            MediaMode::ImageEdit => [&SHAPE[..], &PICTURE, &["strength"]].concat(),
+            MediaMode::Audio => vec!["voice", "speed", "format"],
+            MediaMode::Transcription => vec!["language"],
+            MediaMode::Video | MediaMode::ImageToVideo => [&SHAPE[..], &["duration"]].concat(),
         }
     }
 }
@@ -257,7 +238,7 @@ impl MediaRequest {
 
     /// Checks the rules that hold for each provider.
     pub fn check(&self) -> Result<(), MediaFailure> {
-        self.only(self.mode.members(), &format!("the mode {}", self.mode.as_str()))?;
+        self.only(&self.mode.members(), &format!("the mode {}", self.mode.as_str()))?;
         let most_chars = if self.mode == MediaMode::Audio { MAX_SPOKEN_CHARS } else { MAX_PROMPT_CHARS };
         if self.prompt.trim().is_empty() && self.mode != MediaMode::Transcription {
             return Err(MediaFailure::member("prompt", "The prompt is empty."));

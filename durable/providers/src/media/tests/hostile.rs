@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use wire::media::{MAX_IMAGE_BYTES, PIECE_BYTES};
 
-use super::super::json::MAX_REST_BYTES;
+use super::super::json::{MAX_DROPPED_BYTES, MAX_REST_BYTES};
 use super::*;
 
 fn codec() -> OpenAiMedia {
@@ -60,7 +60,12 @@ fn what_is_no_file_has_a_limit() {
     let read = |more| read_in(&codec(), &request(MediaMode::Image), &[padded(more).0.as_bytes()]).1;
     assert_eq!(read(MAX_REST_BYTES - empty), Ok(()));
     assert_eq!(kind(read(MAX_REST_BYTES - empty + 1).unwrap_err()), (ModelErrorKind::ReplyTooLarge, true));
-    // A member that is dropped does not count.
+    // A member that is dropped counts for itself.
+    let dropped =
+        |bytes: usize| format!("{{\"revised_prompt\":\"{}\",\"b64_json\":\"aGk=\"}}", "x".repeat(bytes));
+    let end = |bytes| read_in(&codec(), &request(MediaMode::Image), &[dropped(bytes).as_bytes()]).1;
+    assert_eq!(end(MAX_DROPPED_BYTES), Ok(()));
+    assert_eq!(kind(end(MAX_DROPPED_BYTES + 1).unwrap_err()), (ModelErrorKind::ReplyTooLarge, true));
     let long = format!("{{\"revised_prompt\":\"{}\\\"\",\"b64_json\":\"aGk=\"}}", "x".repeat(MAX_REST_BYTES));
     let (events, end) = read_in(&codec(), &request(MediaMode::Image), &[long.as_bytes()]);
     assert_eq!((events, end), (file(b"hi", None), Ok(())));

@@ -233,6 +233,19 @@ fn refusals_have_a_kind() {
     assert_eq!(of(429, "rate_limit_exceeded"), ModelErrorKind::RateLimited);
     assert_eq!(of(429, "insufficient_quota"), ModelErrorKind::Quota);
     assert_eq!(of(503, "x"), ModelErrorKind::Overloaded);
+    // Something on the way gave up, or the provider failed: it may still make the picture, and bill it.
+    for (status, may_have_cost) in [
+        (400, false),
+        (401, false),
+        (408, true),
+        (429, false),
+        (500, true),
+        (503, false),
+        (504, true),
+        (529, false),
+    ] {
+        assert_eq!(refusal(status, "{}").may_have_cost(), may_have_cost, "{status}");
+    }
     let words = refusal(400, r#"{"error":{"message":"secret words","code":"invalid_value"}}"#).message();
     assert!(!words.contains("secret"), "{words}");
 }

@@ -1,6 +1,7 @@
 //! Google's document of Veo: <https://ai.google.dev/gemini-api/docs/veo>.
 
 use wire::http::Method;
+use wire::redact::Secret;
 
 use super::gemini::gemini;
 use super::*;
@@ -83,6 +84,10 @@ fn a_file_is_fetched_from_its_maker_alone() {
         key("https://generativelanguage.googleapis.com/v1beta/files/x1:download?alt=media"),
         Ok(with_key)
     );
+    // The key of a gateway is not the maker's.
+    let gateway = GeminiMedia::new("https://gateway.test/v1beta", Some(Secret::new("key-2".to_owned())));
+    let sent = gateway.fetch("https://generativelanguage.googleapis.com/v1beta/files/x1").unwrap();
+    assert_eq!(header(&sent, "x-goog-api-key"), None);
     // A redirect leads to where the bytes are, which needs no key.
     assert_eq!(key("https://storage.googleapis.com/bucket/x1?sign=1"), Ok(None));
     assert_eq!(key("https://a1.googleusercontent.com/x1"), Ok(None));

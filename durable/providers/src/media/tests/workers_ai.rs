@@ -62,7 +62,17 @@ fn what_a_model_cannot_make_is_refused_by_its_name() {
     let refused = |request: MediaRequest| member(WorkersAiMedia.encode(&request));
     let flux = || of(MediaMode::Image, "@cf/black-forest-labs/flux-1-schnell");
     assert_eq!(refused(MediaRequest { width: Some(64), height: Some(64), ..flux() }), "width");
-    assert_eq!(refused(MediaRequest { num_inference_steps: Some(9), ..flux() }), "num_inference_steps");
+    for (model, most) in [
+        ("@cf/black-forest-labs/flux-1-schnell", 8),
+        ("@cf/leonardo/lucid-origin", 40),
+        ("@cf/leonardo/phoenix-1.0", 50),
+        ("@cf/stabilityai/stable-diffusion-xl-base-1.0", 20),
+    ] {
+        let steps =
+            |steps| MediaRequest { num_inference_steps: Some(steps), model: model.to_owned(), ..flux() };
+        assert!(WorkersAiMedia.encode(&steps(most)).is_ok(), "{model}");
+        assert_eq!(refused(steps(most + 1)), "num_inference_steps", "{model}");
+    }
     assert_eq!(refused(MediaRequest { variations: Some(2), ..flux() }), "variations");
     assert!(WorkersAiMedia.encode(&MediaRequest { prompt: "a".repeat(2_048), ..flux() }).is_ok());
     assert_eq!(refused(MediaRequest { prompt: "a".repeat(2_049), ..flux() }), "prompt");

@@ -3,7 +3,8 @@
 //! A format is walked from its first byte to its end, by its own lengths. The walk decodes nothing, so a small file that
 //! claims to be a huge picture costs nothing here, and the limit of pixels refuses it. Each step goes forward, and their
 //! number is bounded, so any bytes take a bounded time. [`MediaFacts::bytes`] leaves out what follows the end of the
-//! file, such as the archive or the page of a file that is two things at once.
+//! file, such as the archive or the page of a file that is two things at once. FLAC, MP4 and WebM do not say where they
+//! end: all bytes belong to them.
 
 mod picture;
 mod sound;
@@ -204,6 +205,10 @@ fn be64(bytes: &[u8], from: usize) -> Option<u64> {
 
 fn le16(bytes: &[u8], from: usize) -> Option<u32> {
     at(bytes, from).map(|two| u32::from(u16::from_le_bytes(two)))
+}
+
+fn le24(bytes: &[u8], from: usize) -> Option<u32> {
+    at(bytes, from).map(|[one, two, three]: [u8; 3]| u32::from_le_bytes([one, two, three, 0]))
 }
 
 fn le32(bytes: &[u8], from: usize) -> Option<u32> {

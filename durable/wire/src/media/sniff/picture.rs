@@ -4,7 +4,7 @@
 
 use memchr::memchr;
 
-use super::{MediaFacts, MediaType, Parts, at, be16, be32, le16, le32};
+use super::{MediaFacts, MediaType, Parts, at, be16, be32, le16, le24, le32};
 
 /// The file is a picture of this size that ends here.
 fn picture(media_type: MediaType, bytes: usize, width: u32, height: u32) -> Option<MediaFacts> {
@@ -113,6 +113,16 @@ pub(super) fn gif(bytes: &[u8]) -> Option<MediaFacts> {
         match bytes.get(place)? {
             0x21 => place = after_blocks(bytes, place + 2, &mut parts)?,
             0x2c => {
+                let [left, top, across, down] = [
+                    le16(bytes, place + 1)?,
+                    le16(bytes, place + 3)?,
+                    le16(bytes, place + 5)?,
+                    le16(bytes, place + 7)?,
+                ];
+                // A browser would make the picture larger for such a frame.
+                if left + across > width || top + down > height {
+                    return None;
+                }
                 let [flags]: [u8; 1] = at(bytes, place + 9)?;
                 let codes = place + 10 + colours(flags);
                 if !(2..=8).contains(bytes.get(codes)?) {
@@ -157,10 +167,7 @@ pub(super) fn webp(bytes: &[u8]) -> Option<MediaFacts> {
         let chunk = bytes.get(from..from.checked_add(length)?)?;
         match &kind {
             b"VP8X" => {
-                let less = |from| Some(le32(chunk, from)? & 0xff_ffff);
-                // The fourth byte of the second number belongs to nothing here.
-                let [one, two, three]: [u8; 3] = at(chunk, 7)?;
-                size = Some((less(4)? + 1, u32::from_le_bytes([one, two, three, 0]) + 1));
+                size = Some((le24(chunk, 4)? + 1, le24(chunk, 7)? + 1));
             }
             b"VP8 " => {
                 let [0x9d, 0x01, 0x2a] = at(chunk, 3)? else { return None };
@@ -173,7 +180,14 @@ pub(super) fn webp(bytes: &[u8]) -> Option<MediaFacts> {
                 size = size.or(Some(((sides & 0x3fff) + 1, ((sides >> 14) & 0x3fff) + 1)));
                 has_pixels = true;
             }
-            b"ANMF" => has_pixels = true,
+            b"ANMF" => {
+                let (width, height) = size?;
+                let right = le24(chunk, 0)? * 2 + le24(chunk, 6)? + 1;
+                if right > width || le24(chunk, 3)? * 2 + le24(chunk, 9)? + 1 > height {
+                    return None;
+                }
+                has_pixels = true;
+            }
             _ => {}
         }
         // A chunk of odd length has a byte of filling.

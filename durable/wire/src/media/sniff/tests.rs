@@ -278,3 +278,26 @@ proptest! {
         }
     }
 }
+
+// A browser makes a picture as large as its first frame, so a frame beyond the screen would pass the limit of pixels.
+#[test]
+fn a_frame_stays_within_its_picture() {
+    let gif = include_bytes!("samples/moving.gif");
+    let frame = gif.windows(10).position(|bytes| bytes.starts_with(&[0x2c, 0, 0, 0, 0])).unwrap();
+    let webp = include_bytes!("samples/moving.webp");
+    let moving = webp.windows(4).position(|bytes| bytes == b"ANMF").unwrap() + 8;
+    for (file, place, name) in [
+        (gif.to_vec(), frame + 1, "GIF"),
+        (gif.to_vec(), frame + 3, "GIF"),
+        (gif.to_vec(), frame + 6, "GIF"),
+        (gif.to_vec(), frame + 8, "GIF"),
+        (webp.to_vec(), moving, "WebP"),
+        (webp.to_vec(), moving + 3, "WebP"),
+        (webp.to_vec(), moving + 7, "WebP"),
+        (webp.to_vec(), moving + 10, "WebP"),
+    ] {
+        let mut larger = file;
+        larger[place] = 0x7f;
+        assert_eq!(sniff(&larger), Err(NotMedia::Broken(name)), "{place}");
+    }
+}
