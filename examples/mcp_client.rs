@@ -73,6 +73,7 @@ async fn run() -> Result<(), Problem> {
             time_zone: None,
             workspace_root: None,
             seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
+            paid: Rc::default(),
         };
         let schema: Value = serde_json::from_str(offer.spec.input_schema.0.get())?;
         let calls = asked.get("toolCalls").and_then(Value::as_array).into_iter().flatten();

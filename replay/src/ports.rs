@@ -12,7 +12,7 @@ use engine::ports::{
     Clock, Heard, Input, Log, LogError, Model, Ports, Tool, ToolContext, ToolError, ToolReply, Tools,
 };
 use engine::profiles::Chain;
-use engine::toolbelt::ToolSpec;
+use engine::toolbelt::{Charge, ToolSpec};
 use engine::versions::Versions;
 use wire::model::{Message, ModelError, ModelEvent, ModelRequest};
 use wire::protocol::{Event, Seq};
@@ -142,8 +142,16 @@ impl Tool for RecordedTool {
         &self.spec
     }
 
+    fn charge(&self, arguments: &str) -> Option<Charge> {
+        self.script.charge(&self.spec.name, arguments)
+    }
+
     fn addresses(&self, result: &str) -> Vec<String> {
         self.script.addresses(result)
+    }
+
+    fn result_in_words(&self, _: &str) -> String {
+        self.script.answer_in_place().unwrap_or_default()
     }
 
     fn content(&self, result: &str) -> Result<String, ToolError> {
@@ -165,6 +173,7 @@ impl Tool for RecordedTool {
                 return futures::future::pending().await;
             };
             script.gate(&key).await;
+            end.paid_microusd.into_iter().for_each(|microusd| context.paid.note(microusd));
             for (path, version) in end.versions {
                 context.seen.saw(&path, version);
             }

@@ -11,6 +11,7 @@ use futures::future::poll_fn;
 
 use engine::journal::{Asking, Entry, Fact, ModelOutcome, ToolEnd};
 use engine::profiles::Limits;
+use engine::toolbelt::Charge;
 use engine::versions::Versions;
 use wire::model::ModelError;
 use wire::protocol::{Awaited, Content};
@@ -138,6 +139,32 @@ impl Script {
         let mut left = forms.filter(|entry| !written.iter().any(|known| known.key() == entry.key()));
         left.find_map(|entry| match &entry.fact {
             Fact::Waiting { asking: Some(asking), .. } => Some((entry.key(), asking.clone())),
+            _ => None,
+        })
+    }
+
+    /// The answer of the service in a model's place.
+    pub fn answer_in_place(&self) -> Option<String> {
+        self.entries.iter().find_map(|entry| match &entry.fact {
+            Fact::Canned { text, .. } => Some(text.clone()),
+            _ => None,
+        })
+    }
+
+    /// The most that a call of a tool with these arguments may cost.
+    pub fn charge(&self, name: &str, arguments: &str) -> Option<Charge> {
+        let calls = self.entries.iter().filter_map(|entry| {
+            let calls = match &entry.fact {
+                Fact::ModelEnded { outcome, .. } => &outcome.reply()?.tool_calls,
+                Fact::Called { calls, .. } => calls,
+                _ => return None,
+            };
+            let index = calls.iter().position(|call| call.name == name && call.arguments == arguments)?;
+            Some(format!("{}.{index}", entry.at))
+        });
+        let called: BTreeSet<String> = calls.collect();
+        self.entries.iter().filter(|entry| called.contains(&entry.at)).find_map(|entry| match &entry.fact {
+            Fact::Priced(charge) => Some(charge.clone()),
             _ => None,
         })
     }

@@ -299,6 +299,10 @@ usage?: ModelCost | null,
  */
 decision?: Decision | null, 
 /**
+ * At the end of a call that costs money beside the turn's models: its cost, absent if that is unknown.
+ */
+cost_usd?: number | null, 
+/**
  * At the end: the documents that the result comes from, each once; at most 20.
  */
 sources?: Array<Source>, 
@@ -960,6 +964,10 @@ usage?: ModelCost | null,
  * On a call that needed a person's permission.
  */
 decision?: Decision | null, 
+/**
+ * On a call that cost money beside the turn's models: its cost, absent if that is unknown.
+ */
+cost_usd?: number | null, 
 /**
  * On a hook: its verdict. Such a node has the hook's name.
  */

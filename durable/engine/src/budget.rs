@@ -185,7 +185,7 @@ impl TurnBudget {
         Some(self.limits.turn_cost_microusd?.saturating_sub(self.all().whole_microusd()))
     }
 
-    /// Holds the reservation of a model call. An earlier reservation at the same place that was never settled
+    /// Holds the reservation of a call. An earlier reservation at the same place that was never settled
     /// counts as fully spent.
     pub fn hold(&mut self, at: &str, spending: Spending) {
         if let Some(lost) = self.held.insert(at.to_owned(), spending) {
@@ -193,7 +193,7 @@ impl TurnBudget {
         }
     }
 
-    /// Settles a model call at its usage, or at the whole reservation where that is unknown.
+    /// Settles a call at its usage, or at the whole reservation where that is unknown.
     pub fn settle(&mut self, at: &str, used: Option<Spending>) {
         let held = self.held.remove(at).unwrap_or_default();
         self.spent = self.spent.and(used.unwrap_or(held));
@@ -253,6 +253,11 @@ impl Spending {
     /// no effect then.
     pub fn of(tokens: Usage, price: Option<&Price>) -> Self {
         Spending { tokens, microusd: price.map_or(0.0, |price| price.cost_usd(tokens) * 1e6) }
+    }
+
+    /// An amount of money alone, in millionths of a US dollar.
+    pub(crate) fn money(microusd: u64) -> Self {
+        Spending { microusd: microusd as f64, ..Spending::default() }
     }
 
     /// A reservation, as the start of a model call records it. In a turn of former code it holds the price of its tokens.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::journal::{AgentLife, Answer, Asking, Commit, Round};
 use crate::profiles::Chain;
-use crate::toolbelt::ToolSpec;
+use crate::toolbelt::{Charge, Paid, ToolSpec};
 
 pub use crate::toolbelt::ToolError;
 use crate::versions::{Seen, Versions};
@@ -111,6 +111,11 @@ pub trait Tool {
     fn is_opt_in(&self) -> bool {
         false
     }
+    /// The most that a call with these arguments may cost beside the turn's models; none where it costs nothing. Only for
+    /// tools that declare that they cost money. It depends on the arguments and the configuration alone.
+    fn charge(&self, _arguments: &str) -> Option<Charge> {
+        None
+    }
     /// The documents that a result of this tool comes from, by name, each once.
     fn sources(&self, _result: &str) -> Vec<String> {
         Vec::new()
@@ -119,6 +124,10 @@ pub trait Tool {
     /// [`WebSearch`](crate::toolbelt::Serves::WebSearch).
     fn addresses(&self, _result: &str) -> Vec<String> {
         Vec::new()
+    }
+    /// What a person reads of a result of this tool, where the call is the whole turn.
+    fn result_in_words(&self, result: &str) -> String {
+        result.to_owned()
     }
     /// The content that a result of this tool brings, as it is at its source. The error says why it is not there. For tools
     /// that declare what they read ([`Reads`](crate::toolbelt::Reads)).
@@ -197,6 +206,8 @@ pub struct ToolContext {
     pub workspace_root: Option<Rc<str>>,
     /// The file versions that the level has seen, and those that this call sees.
     pub seen: Rc<Seen>,
+    /// What the call pays, where the tool costs money.
+    pub paid: Rc<Paid>,
 }
 
 /// Time, injected.

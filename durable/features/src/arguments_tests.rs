@@ -63,6 +63,7 @@ fn call(name: &str, written: &str) -> Result<String, String> {
                 time_zone: None,
                 workspace_root: Some("root/".into()),
                 seen: Rc::default(),
+                paid: Rc::default(),
             };
             tool.run(written, context).now_or_never().unwrap()
         }

@@ -53,6 +53,7 @@ fn run_in(time_zone: Option<&str>, name: &str, arguments: &Value) -> Result<Stri
         time_zone: time_zone.map(Rc::from),
         workspace_root: Some("root/".into()),
         seen: Rc::default(),
+        paid: Rc::default(),
     };
     let result = tool.run(&arguments.to_string(), context).now_or_never();
     result.expect("a safe tool answers at once").map_err(|ToolError(text)| text)
@@ -323,6 +324,7 @@ proptest! {
             spec.permission_class.is_some_and(|class| {
                 classes.contains(&class)
                     && class != PermissionClass::Secrets
+                    && class != PermissionClass::Media
                     && (class != PermissionClass::EditorMutate || in_editor)
                     && (class != PermissionClass::WorkspaceWrite || has_root)
             }) && spec.mcp_server.as_ref().is_none_or(|name| servers.contains(name.as_str()))

@@ -252,6 +252,7 @@ fn spec(name: &str, idempotent: bool) -> ToolSpec {
         mcp_tool: None,
         client_name: None,
         timeout_ms: Some(10_000),
+        costs: false,
         runs_at: RunsAt::Service,
         ask: false,
         serves: None,

@@ -16,7 +16,9 @@ use engine::journal::{History, MAIN};
 use engine::ports::Ports;
 use engine::profiles::Grant;
 use engine::turn::Turn;
-use wire::protocol::{ApiError, ContextKind, Dialect, Role, Seq, StoredMessage, WorkflowDetail};
+use wire::protocol::{
+    ApiError, ContextKind, Dialect, ErrorCode, Role, Seq, StoredMessage, VERSIONS_RETRY_S, WorkflowDetail,
+};
 
 use super::adapters::{self, Offered, Retrieved};
 use super::admission::Manner;
@@ -168,6 +170,11 @@ impl Thread {
         before: &Before<'a>,
     ) -> Result<compose::Frame<'a>, ApiError> {
         let request = &ask.chat.request;
+        if request.asks_for_media() {
+            // A newer version took the message, before a rollback or in a rollout. No model of texts answers in its place.
+            let detail = "a rollout is under way, and this thread's version makes no media";
+            return Err(ApiError::new(ErrorCode::VersionsDiffer, detail).retry_after(VERSIONS_RETRY_S));
+        }
         let rules = if opening.is_new { Rules::default() } else { self.store.rules()? };
         let agents = self.agent_setting(request, &opening.standing.path, opening.is_new)?;
         let answers = agents.as_ref().is_none_or(|agents| agents.root.is_none());

@@ -298,6 +298,7 @@ fn a_reader_that_lags_behind_the_log_goes_on_from_storage() {
             started_ms: None,
             usage: None,
             decision: None,
+            cost_usd: None,
             args: None,
             result,
             is_error: false,

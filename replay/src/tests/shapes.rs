@@ -70,11 +70,35 @@ pub fn with_dumps(seed: u64) -> Case {
     case
 }
 
+/// A turn that buys: a call that costs less than it held, one beside it, one without a known price, one without room.
+fn with_money(seed: u64) -> Case {
+    let buy =
+        |most: Option<u64>| ("buy", json!({"most": most, "costs": 5_000, "silent": most == Some(9_000)}));
+    let levels = [
+        ("go", vec![Reply::Calls(vec![subtask("a"), buy(Some(8_000)), buy(None)]), Reply::Text("Done.")]),
+        ("a", vec![Reply::Calls(vec![buy(Some(9_000)), buy(Some(900_000))]), Reply::Text("Bought.")]),
+    ];
+    let mut case = Case::seeded(script(&levels), seed);
+    Rc::get_mut(&mut case.tools).unwrap().add_paid();
+    case.limits(|limits| limits.turn_cost_microusd = Some(800_000))
+}
+
 pub type Shape = (&'static str, fn(u64) -> Case, Option<usize>);
 
 // Long: a table of turns.
 pub fn shapes() -> Vec<Shape> {
     vec![
+        ("paid", with_money, None),
+        (
+            "a call that the message asks for",
+            |seed| {
+                let mut case = Case::seeded(script(&[]), seed);
+                let (tool, arguments) = ("echo".to_owned(), "{}".to_owned());
+                case.setting.direct = Some(engine::journal::DirectCall { tool, arguments });
+                case
+            },
+            None,
+        ),
         ("direct", |seed| Case::seeded(script(&[("go", vec![Reply::Text("Hello.")])]), seed), None),
         (
             "with a conversation before it",

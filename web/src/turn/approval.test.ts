@@ -24,7 +24,7 @@ describe("the effect of a call", () => {
   });
 
   it("says so for each class, and for one that this page does not know", () => {
-    const classes = ["safe", "knowledge", "network", "workspace_write", "editor_mutate", "subagent", "secrets", "later"];
+    const classes = ["safe", "knowledge", "network", "workspace_write", "editor_mutate", "subagent", "secrets", "media", "later"];
     const sentences = classes.map((each) => effect(each, { url: 5, path: "" }));
     expect(new Set(sentences).size).toBe(classes.length);
     for (const sentence of sentences) expect(sentence).toMatch(/^It .+\.$/);

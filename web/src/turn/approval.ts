@@ -31,6 +31,8 @@ export function effectOf({ name, args, permissionClass, readOnly, byClient }: Ap
       return effects.subtask;
     case "secrets":
       return effects.secrets;
+    case "media":
+      return effects.media;
     default:
       // A class of a later service.
       return effects.unknown;

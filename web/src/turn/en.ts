@@ -34,6 +34,7 @@ const approval = {
     safe: "It only computes or reads, and changes nothing.",
     subtask: "It will start or end a subtask.",
     secrets: "It will read or change your secrets.",
+    media: "It will ask a provider for pictures, speech or a transcript, which may cost money.",
     unknown: "It will run with these arguments.",
   },
   arguments: "Exact arguments",

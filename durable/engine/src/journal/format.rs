@@ -64,8 +64,12 @@ const WITH_ANSWER_HOOKS: u32 = 9;
 /// The same of a turn whose answer has a shape: older code would answer in prose.
 const WITH_SHAPE: u32 = 10;
 
+/// The same of a turn with a tool that costs money, for whose calls older code would hold none; and of a turn whose message asks
+/// for a call, because older code would ask a model.
+const WITH_PAID_TOOLS: u32 = 11;
+
 /// The newest format that this code can go on with.
-pub(crate) const NEWEST_READ: u32 = WITH_SHAPE;
+pub(crate) const NEWEST_READ: u32 = WITH_PAID_TOOLS;
 
 /// The rules for estimates ([`TurnSpec::estimates`]) of a turn that this code begins.
 pub const ESTIMATES: u32 = 1;
@@ -91,10 +95,14 @@ fn least_reader(spec: &TurnSpec) -> u32 {
     let steps = setting.session.iter().flat_map(|session| &session.definition.steps);
     let mut verifiers = steps.filter_map(|step| step.verifier.as_ref());
     let judges_by_own = verifiers.any(|verifier| verifier.instructions.is_some());
-    let [wire_or_money, own_judgement] =
-        [(has_wire || limits_money, WITH_WIRE_OR_MONEY), (judges_by_own, WITH_VERIFIER_INSTRUCTIONS)]
-            .map(|(is_so, least)| if is_so { least } else { LEAST_READER });
-    of_setting(setting).max(wire_or_money).max(own_judgement).max(of_answer_hooks(setting))
+    let pays = setting.direct.is_some() || spec.tools.iter().any(|tool| tool.costs);
+    let of_parts = [
+        (has_wire || limits_money, WITH_WIRE_OR_MONEY),
+        (judges_by_own, WITH_VERIFIER_INSTRUCTIONS),
+        (pays, WITH_PAID_TOOLS),
+    ];
+    let of_parts = of_parts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, least)| least).max();
+    of_setting(setting).max(of_parts.unwrap_or(LEAST_READER)).max(of_answer_hooks(setting))
 }
 
 /// A hook that an agent makes in mid-turn needs no number: older code can read neither the result of that call nor a

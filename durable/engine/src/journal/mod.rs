@@ -25,7 +25,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 
 use crate::profiles::{Chain, Limits};
-use crate::toolbelt::{ToolPolicy, ToolSpec};
+use crate::toolbelt::{Charge, ToolPolicy, ToolSpec};
 use crate::versions::Versions;
 use wire::model::{ModelError, ToolCall, Usage};
 use wire::protocol::{Awaited, Content, CountedRequest, Event, HookPoint, Place, Plan, ReachedLimit};
@@ -46,7 +46,7 @@ pub use outcome::{ModelOutcome, ToolEnd};
 pub(crate) use past::shortened;
 pub use past::{History, MAX_SUMMARY_BYTES, Past, PastId, Summary};
 pub use session::{REPEATED_CALL, Session, SessionChange, Steered, StepEnd};
-pub use setting::{DraftContext, Guards, LocalTime, PlanContext, Setting, Summaries, Work};
+pub use setting::{DirectCall, DraftContext, Guards, LocalTime, PlanContext, Setting, Summaries, Work};
 pub use shape::AnswerShape;
 pub use shown::{KEPT_BYTES, PartChange, Shown};
 pub use stop::TurnStop;
@@ -158,6 +158,8 @@ pub enum Fact {
         #[serde(default)]
         first_byte_ms: Option<u64>,
     },
+    /// The most that a tool call may cost, as its tool said when the call came. The start of the call holds it.
+    Priced(Charge),
     /// A tool call was reserved and is about to run: a replay never repeats one that must run once.
     ToolStarted {
         #[serde(default)]
@@ -256,6 +258,7 @@ impl Fact {
             Fact::ModelStarted { .. } => "model_started",
             Fact::ModelRetried { .. } => "model_retried",
             Fact::ModelEnded { .. } => "model_ended",
+            Fact::Priced(_) => "priced",
             Fact::ToolStarted { .. } => "tool_started",
             Fact::ToolEnded(_) => "tool_ended",
             Fact::HookAsked { .. } => "hook_asked",

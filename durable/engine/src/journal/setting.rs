@@ -40,6 +40,9 @@ pub struct Setting {
     /// The mode in which the request asks the turn to begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mode: Option<ModeProfile>,
+    /// The call that the service makes in place of the root's model, where the message asks for one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectCall>,
     /// The model calls of a root that the router judged simple.
     pub simple_iterations: u32,
     /// The page that the user has open beside the chat.
@@ -88,6 +91,14 @@ pub struct Setting {
     /// The shape of the answer, where the request wants one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shape: Option<Box<AnswerShape>>,
+}
+
+/// A call that the message of a turn asks for. No model is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct DirectCall {
+    pub tool: String,
+    pub arguments: String,
 }
 
 /// The chat context of a waiting plan, in a turn of another context.
@@ -190,6 +201,7 @@ impl Setting {
 impl Default for Setting {
     fn default() -> Self {
         Setting {
+            direct: None,
             operation: "chat".to_owned(),
             entity_id: None,
             goal: None,

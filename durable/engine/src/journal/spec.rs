@@ -71,6 +71,12 @@ impl TurnSpec {
         place.depth == 0 && answer.is_some_and(|answer| answer.name == name)
     }
 
+    /// Whether the service answers in the place of the root's model: to a blank message, and with the result of the call that a
+    /// message asks for.
+    pub fn is_canned(&self) -> bool {
+        self.is_blank() || self.setting.direct.is_some()
+    }
+
     /// Whether the user's message is blank (B-062).
     pub fn is_blank(&self) -> bool {
         self.content.is_blank()

@@ -22,6 +22,8 @@ wire::tagged! {
         "superseded" => Superseded,
         /// The root's model call failed.
         "model" => Model { error: ModelError },
+        /// The call that the message asked for failed.
+        "call" => Call { message: String },
         /// The run was lost, and resuming it failed.
         "interrupted" => Interrupted { detail: String },
         /// The service failed.

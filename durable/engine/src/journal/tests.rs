@@ -168,6 +168,8 @@ fn a_member_that_restricts_raises_the_least_reader() {
     let tool = [
         ("ask", 1),
         ("client_name", 1),
+        // A turn with such a tool names 10.
+        ("costs", 2),
         ("description", 1),
         ("exclusive_lock", 1),
         // It is the original of a schema, of which `input_schema` has all.

@@ -35,7 +35,7 @@ impl Record {
         self.pending.extend(calls.iter().enumerate().map(|(index, call)| {
             let key = call_key(at, index);
             let id = self.ids.tool_call(&key);
-            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None }
+            PendingCall { key, id, call: call.clone(), place: place.clone(), since_ms: None, charge: None }
         }));
     }
 
@@ -48,6 +48,7 @@ impl Record {
         if let Some(pending) = self.pending.iter_mut().find(|pending| pending.key == entry.at) {
             pending.since_ms = Some(entry.elapsed_ms);
             let pending = pending.clone();
+            pending.hold(self);
             self.add_node(&pending, entry.elapsed_ms);
         }
     }
@@ -59,6 +60,7 @@ impl Record {
         let Some(index) = self.pending.iter().position(|pending| pending.key == entry.at) else { return };
         let pending = self.pending.remove(index);
         self.memory_bytes += self.written(&pending, end);
+        let cost_usd = pending.settle(self, end);
         self.agents.apply(&end.agents);
         if let Some(change) = &end.session {
             self.session_changed(change);
@@ -68,7 +70,7 @@ impl Record {
             let stage = if pending.since_ms.is_some() { "run" } else { "dispatch" };
             self.failed("tool", stage, Some(&pending.call.name), "tool_failed", &[&end.content]);
         }
-        self.tool_ended(&pending, end, decision, entry.elapsed_ms);
+        self.tool_ended(&pending, end, (decision, cost_usd), entry.elapsed_ms);
         // A model may call a tool that only the service may call: such a call is refused before it starts.
         let ran = pending.since_ms.is_some();
         let settles = self.own.find(&pending.call.name).and_then(|own| own.settles).filter(|_| ran);
@@ -139,7 +141,7 @@ impl Record {
         &mut self,
         pending: &PendingCall,
         end: &ToolEnd,
-        decision: Option<Decision>,
+        (decision, cost_usd): (Option<Decision>, Option<f64>),
         elapsed_ms: u64,
     ) {
         if self.spec.is_answer(&pending.place, &pending.call.name) {
@@ -153,7 +155,7 @@ impl Record {
             node.result_preview = Some(preview(&end.content));
             node.is_error = end.is_error.then_some(true);
             node.duration_ms = end.duration_ms;
-            node.decision = decision;
+            (node.decision, node.cost_usd) = (decision, cost_usd);
         }
         self.calls.push(CallRecord::Tool {
             id: pending.id.clone(),

@@ -7,6 +7,7 @@
 pub(crate) mod agents;
 mod calls;
 pub(crate) mod canned;
+pub(crate) mod charges;
 mod copied;
 pub(crate) mod frozen;
 pub(crate) mod hooks;
@@ -33,7 +34,7 @@ use crate::memory::{MAX_TURN_BYTES, Overlay, stored_bytes};
 use crate::own::OwnCalls;
 use crate::plan::ledger::Ledger;
 use crate::profiles::{Chain, PricedModel, Role};
-use crate::toolbelt::Toolbelt;
+use crate::toolbelt::{Charge, Toolbelt};
 use wire::model::ToolCall;
 use wire::protocol::{Awaited, CostSummary, ExecutionTree, ModelCost, Place, Plan, PlanStatus, ReachedLimit};
 
@@ -51,6 +52,8 @@ pub(crate) struct PendingCall {
     pub(crate) place: Place,
     /// Elapsed running time of the turn when the call began; none before it begins.
     pub(crate) since_ms: Option<u64>,
+    /// The most that it may cost, where its tool costs money.
+    pub(crate) charge: Option<Charge>,
 }
 
 /// A call that waits for an answer from outside, or a turn that waits at a limit.
@@ -279,6 +282,7 @@ impl Record {
         share
     }
 
+    // Long: an arm for each fact.
     pub(crate) fn apply(&mut self, entry: &Entry) {
         match &entry.fact {
             Fact::Started(_) | Fact::Resumed { .. } | Fact::FilesCompared { .. } | Fact::Unknown(_) => {}
@@ -335,6 +339,10 @@ impl Record {
             Fact::Plan(plan) => self.plans.changed(&entry.at, plan),
             Fact::Agents(changes) => self.agents.apply(changes),
             Fact::Steered(steered) => steered.change.iter().for_each(|change| self.session_changed(change)),
+            Fact::Priced(charge) => {
+                let pending = self.pending.iter_mut().find(|pending| pending.key == entry.at);
+                pending.into_iter().for_each(|pending| pending.charge = Some(charge.clone()));
+            }
             Fact::ToolStarted { place, subtask } => self.tool_started(entry, place, *subtask),
             Fact::ToolEnded(end) => self.call_ended(entry, end),
         }

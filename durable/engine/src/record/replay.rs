@@ -57,6 +57,7 @@ impl Replay {
                 | Fact::Toolset(_)
                 | Fact::Opened(_)
                 | Fact::HookAsked { .. }
+                | Fact::Priced(_)
                 | Fact::Unknown(_) => continue,
                 Fact::ModelEnded { digest, outcome, .. } => {
                     replay.models.insert(at, (digest, outcome));

@@ -21,7 +21,7 @@ impl Record {
             id: format!("{}_{row}", self.ids.model_call(&entry.at)),
             provider: CANNED.to_owned(),
             model: CANNED.to_owned(),
-            operation_type: "clarify_blank".to_owned(),
+            operation_type: if self.spec.is_blank() { "clarify_blank" } else { "direct_call" }.to_owned(),
             profile: self.spec.profile.clone(),
             input_tokens: 0,
             cached_tokens: 0,
@@ -81,7 +81,8 @@ impl Record {
             }
             TurnStop::Interrupted { detail } => self.failed("turn", "resume", None, "interrupted", &[detail]),
             TurnStop::Internal { detail } => self.failed("turn", "run", None, "internal", &[detail]),
-            TurnStop::Cancelled | TurnStop::Superseded | TurnStop::Model { .. } => {}
+            // The failures of the calls of a tool and of a model have rows of their own.
+            TurnStop::Cancelled | TurnStop::Superseded | TurnStop::Model { .. } | TurnStop::Call { .. } => {}
         }
     }
 

@@ -74,6 +74,7 @@ struct Call {
     duration_ms: u64,
     usage: Option<ModelCost>,
     decision: Option<Decision>,
+    cost_usd: Option<f64>,
     /// The tokens of all model calls below it, as their own events say.
     tokens: u64,
 }
@@ -126,6 +127,7 @@ impl Client {
                         duration_ms: 0,
                         usage: None,
                         decision: None,
+                        cost_usd: None,
                         tokens: 0,
                     };
                     assert!(client.calls.insert(id.clone(), call).is_none(), "{id} started twice\n{shown}");
@@ -140,6 +142,7 @@ impl Client {
                     duration_ms,
                     usage,
                     decision,
+                    cost_usd,
                     ..
                 } => {
                     let is_beside = |at: &&String| {
@@ -157,7 +160,7 @@ impl Client {
                     call.duration_ms = duration_ms.unwrap();
                     let told = usage.as_ref().map_or(0, |usage| usage.input_tokens + usage.output_tokens);
                     assert_eq!(told, call.tokens, "{id} used what was used below it\n{shown}");
-                    (call.usage, call.decision) = (usage.clone(), *decision);
+                    (call.usage, call.decision, call.cost_usd) = (usage.clone(), *decision, *cost_usd);
                 }
                 Event::ModelCallUpdate { model_call_id: id, status: CallStatus::Start, place, .. } => {
                     client.is_inside(place, is_summary(id), &open_calls, shown);
@@ -256,6 +259,7 @@ impl Client {
                 duration_ms: *duration_ms,
                 usage: usage.clone(),
                 decision: call.decision,
+                cost_usd: call.cost_usd,
                 hook: None,
             }
         };

@@ -1,5 +1,7 @@
 //! Tools that record their runs for the tests.
 
+mod paid;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -28,6 +30,8 @@ pub struct TestTools {
     pub texts: Rc<RefCell<BTreeMap<String, String>>>,
     /// The versions of the files of [`TestTools::add_versioned`], as they are now.
     pub files: Rc<RefCell<Versions>>,
+    /// What the tool of [`TestTools::add_paid`] has spent, in millionths of a US dollar.
+    pub spent: Rc<Cell<u64>>,
     pace: Rc<Pace>,
     disk: Rc<Disk>,
 }
@@ -248,6 +252,7 @@ impl TestTools {
             peak: Rc::default(),
             texts: Rc::default(),
             files: Rc::default(),
+            spent: Rc::default(),
             pace: Rc::clone(pace),
             disk: Rc::clone(disk),
         };

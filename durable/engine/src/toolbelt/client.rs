@@ -88,6 +88,7 @@ pub fn spec(tool: &ClientTool, at_once: bool) -> ToolSpec {
         client_name: tool.client_name.clone(),
         // The limit on waiting for a client bounds the call.
         timeout_ms: None,
+        costs: false,
         runs_at: RunsAt::Client,
         serves: None,
         reads: None,

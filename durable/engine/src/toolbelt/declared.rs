@@ -23,6 +23,8 @@ struct Declared {
     timeout_ms: Option<u64>,
     #[serde(default)]
     ask: bool,
+    #[serde(default)]
+    costs: bool,
     serves: Option<Serves>,
     reads: Option<Reads>,
 }
@@ -50,11 +52,25 @@ pub fn declaration(all: &[ToolSpec], name: &str) -> ToolSpec {
 
 impl From<Declared> for ToolSpec {
     fn from(declared: Declared) -> Self {
-        let Declared { parallel_safe, exclusive_lock, read_only, timeout_ms, ask, serves, reads, .. } =
-            declared;
+        let Declared {
+            parallel_safe, exclusive_lock, read_only, timeout_ms, ask, costs, serves, reads, ..
+        } = declared;
+        // A call that was paid for is never made again.
+        let idempotent = !costs;
         let Declared { name, description, permission_class, input_schema, .. } = declared;
         let spec = declare(&name, permission_class, &description, input_schema);
-        ToolSpec { parallel_safe, exclusive_lock, read_only, timeout_ms, ask, serves, reads, ..spec }
+        ToolSpec {
+            parallel_safe,
+            exclusive_lock,
+            read_only,
+            idempotent,
+            timeout_ms,
+            costs,
+            ask,
+            serves,
+            reads,
+            ..spec
+        }
     }
 }
 
@@ -73,6 +89,8 @@ mod tests {
         let expected = ToolSpec { read_only: true, timeout_ms: None, ..declared };
         let specs = declarations(ONE);
         assert_eq!(specs, [expected]);
+        let [paid] = declarations(&ONE.replace("\"read_only\"", "\"costs\"")).try_into().unwrap();
+        assert!(paid.costs && !paid.idempotent, "a call that was paid for is never made again");
         let schema = specs[0].clone().without_argument("by").input_schema;
         assert_eq!(schema.0.get(), r#"{"properties":{"at":{"type":"string"}},"type":"object"}"#);
     }

@@ -8,6 +8,7 @@
 //! validator, and entry 0 keeps the original (`given_schema`). A part that does not compile here is not checked here.
 
 pub mod arguments;
+mod charge;
 pub mod client;
 mod declared;
 pub mod foreign;
@@ -18,6 +19,7 @@ mod users;
 
 use std::rc::Rc;
 
+pub use charge::{Charge, Paid};
 pub use declared::{declaration, declarations};
 pub use policy::{Rule, ToolPolicy, ToolRules};
 pub use schema::{OutputSchema, is_object, not_json};

@@ -81,7 +81,8 @@ pub struct ToolPolicy {
 }
 
 impl ToolPolicy {
-    /// The classes of a context: `editor_mutate` only in the editor, `secrets` nowhere. No workspace and no MCP server.
+    /// The classes of a context: `editor_mutate` only in the editor, `secrets` nowhere, and `media` where a deployment adds it.
+    /// No workspace and no MCP server.
     pub fn of(context: ContextKind) -> Self {
         use PermissionClass::{EditorMutate, Knowledge, Network, Safe, Subagent, WorkspaceWrite};
         let mut classes = BTreeSet::from([Safe, Knowledge, Subagent, Network, WorkspaceWrite]);
@@ -146,6 +147,7 @@ mod tests {
             (Some(WorkspaceWrite), true, true),
             (Some(EditorMutate), false, true),
             (Some(Secrets), false, false),
+            (Some(Media), false, false),
             (None, false, false),
         ] {
             assert_eq!(

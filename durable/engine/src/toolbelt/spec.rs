@@ -28,11 +28,13 @@ pub enum PermissionClass {
     Subagent,
     /// Reads or writes the user's secrets.
     Secrets,
+    /// Makes pictures or sounds, or reads recordings, at a provider that may take money for it.
+    Media,
 }
 
 impl PermissionClass {
     /// All of them.
-    pub const ALL: [PermissionClass; 7] = [
+    pub const ALL: [PermissionClass; 8] = [
         PermissionClass::Safe,
         PermissionClass::Knowledge,
         PermissionClass::Network,
@@ -40,6 +42,7 @@ impl PermissionClass {
         PermissionClass::EditorMutate,
         PermissionClass::Subagent,
         PermissionClass::Secrets,
+        PermissionClass::Media,
     ];
 
     /// The name in JSON and in configuration.
@@ -52,6 +55,7 @@ impl PermissionClass {
             PermissionClass::EditorMutate => "editor_mutate",
             PermissionClass::Subagent => "subagent",
             PermissionClass::Secrets => "secrets",
+            PermissionClass::Media => "media",
         }
     }
 }
@@ -92,6 +96,9 @@ pub struct ToolSpec {
     pub client_name: Option<String>,
     /// Milliseconds after which the call fails; none for a subtask, which has the turn's deadline.
     pub timeout_ms: Option<u64>,
+    /// A call may cost money beside the turn's models ([`Charge`](super::Charge)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub costs: bool,
     /// The side that carries a call out.
     #[serde(default)]
     pub runs_at: RunsAt,
@@ -226,6 +233,7 @@ pub fn declare(name: &str, class: PermissionClass, description: &str, schema: se
         mcp_tool: None,
         client_name: None,
         timeout_ms: Some(30_000),
+        costs: false,
         runs_at: RunsAt::Service,
         ask: false,
         serves: None,

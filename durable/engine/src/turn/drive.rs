@@ -5,6 +5,7 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 
 use super::announcing::{Speaking, announce, take_parts};
+use super::direct::Direct;
 use super::level::{Level, LevelEnd, Step};
 use super::parking::Tally;
 use super::reserve::{note_usage, reservation_of};
@@ -32,7 +33,8 @@ pub(crate) fn drive<'a>(turn: &'a Turn, level: &'a mut Level) -> LocalBoxFuture<
                     }
                 }
                 Step::Steer => turn.parts.course.steer(turn, level).await?,
-                Step::CallModel(_) if hooking::comment(turn, level).await? => {}
+                Step::CallModel(_)
+                    if Direct::at(turn, level).is_none() && hooking::comment(turn, level).await? => {}
                 Step::CallModel(_) => {
                     turn.cut(level);
                     let (at, request) = (level.step_key(), level.request());
@@ -65,7 +67,10 @@ async fn call_model(turn: &Turn, level: &Level, request: &ModelRequest) -> Resul
     }
     turn.check()?;
     if turn.spec.is_blank() && work(&at) == Work::Root {
-        return canned(turn, level, &at, digest);
+        return canned(turn, level, &at, digest, SAY_MORE.to_owned());
+    }
+    if let Some(direct) = Direct::at(turn, level) {
+        return canned(turn, level, &at, digest, direct.answer(level));
     }
     let attempt = turn.replay.attempts(&at);
     turn.wait_on(&level.place).await?;
@@ -121,9 +126,8 @@ pub(super) fn start_first(turn: &Turn, root: &mut Level) -> Result<(), LogError>
     }
 }
 
-/// Answers a blank message in the model's place (B-062): the service asks no model and spends nothing.
-fn canned(turn: &Turn, level: &Level, at: &str, digest: String) -> Result<ModelOutcome, Halt> {
-    let text = SAY_MORE.to_owned();
+/// Answers in the model's place, as to a blank message (B-062): the service asks no model and spends nothing.
+fn canned(turn: &Turn, level: &Level, at: &str, digest: String, text: String) -> Result<ModelOutcome, Halt> {
     let model_call_id = turn.ids.model_call(at);
     let chunk = Event::Chunk {
         content: text.clone(),

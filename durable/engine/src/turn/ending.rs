@@ -242,6 +242,7 @@ fn note(why: &TurnStop) -> StopNote {
         TurnStop::Cancelled => ("cancelled", "It was cancelled. Send a new message to go on.".to_owned()),
         TurnStop::Superseded => ("superseded", "A newer message took its place.".to_owned()),
         TurnStop::Model { error } => (error.kind.code(), error.message.clone()),
+        TurnStop::Call { message } => ("tool_failed", message.clone()),
         TurnStop::Interrupted { detail } => (
             "interrupted",
             format!(
@@ -274,6 +275,7 @@ fn finish_reason(why: &TurnStop) -> FinishReason {
         | TurnStop::Blocked { .. }
         | TurnStop::ShapeMissed { .. }
         | TurnStop::Model { .. }
+        | TurnStop::Call { .. }
         | TurnStop::Internal { .. } => FinishReason::Error,
     }
 }
@@ -286,6 +288,7 @@ fn retryable(why: &TurnStop) -> bool {
         | TurnStop::IterationLimit { .. }
         | TurnStop::Blocked { .. }
         | TurnStop::ShapeMissed { .. }
+        | TurnStop::Call { .. }
         | TurnStop::Cancelled
         | TurnStop::Superseded => false,
     }

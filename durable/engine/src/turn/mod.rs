@@ -6,7 +6,8 @@
 //! - `level`: one level as a pure state machine, which decides each next step. `open`: opens child levels.
 //! - `cutting`: decides before a model call whether the level leaves messages out, or finds the decision in the journal.
 //! - `drive`: takes a level to its end, and awaits its model calls. `announcing`: their text, at once.
-//! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place.
+//! - `round`: runs the calls of one reply. `called`: the calls that the service makes in a model's place. `direct`: a turn
+//!   that is one such call.
 //! - `reading`: reads content from outside that a call of the engine needs, by a call of its own.
 //! - `hooking`: asks the hooks of a level, before its model calls, before its calls and about its answer.
 //! - `answering`: has hooks judge the drafted answer of a level before readers get it.
@@ -33,6 +34,7 @@ mod called;
 mod closing;
 pub(crate) mod composite;
 mod cutting;
+mod direct;
 mod drive;
 #[cfg(any(test, feature = "faults"))]
 mod edition;

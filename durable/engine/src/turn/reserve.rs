@@ -3,6 +3,9 @@
 //! [`Reservation`] collects the spending of one commit. Committing consumes it, and `clippy.toml` refuses an
 //! await while one is held. So two parallel levels can never both pass a limit that has room for one.
 //!
+//! A tool that costs money says before a call what it may cost at most (`toolbelt/charge.rs`). The call holds that until its
+//! end, as a model call does.
+//!
 //! The bound takes each model of the chain with its dearest rates (`PricedModel::most_microusd`) and the most tokens
 //! of the request (`level/bound.rs`): what the provider counted for the request before it, also of the turn before
 //! (`TurnSpec::last_request`), and the ratio of the model's family for all else (`MostTokens`, frozen with the price).
@@ -19,6 +22,7 @@ use super::{Halt, Turn};
 use crate::budget::{Counted, Exceeded, Spending, TurnBudget};
 use crate::journal::{Commit, ModelOutcome};
 use crate::profiles::Chain;
+use crate::record::charges::Charges;
 use wire::model::{ModelRequest, Usage};
 use wire::protocol::BudgetReason;
 
@@ -35,6 +39,7 @@ pub(super) struct Reservation<'a> {
     tool_calls: u32,
     root_calls: u32,
     subtasks: u32,
+    microusd: u64,
     result_bytes: usize,
 }
 
@@ -48,7 +53,7 @@ impl Turn {
     /// Begins a reservation of room for results. A call that has ended keeps its result, even after the
     /// turn's time is up.
     pub(super) fn reserve_room(&self) -> Reservation<'_> {
-        Reservation { turn: self, tool_calls: 0, root_calls: 0, subtasks: 0, result_bytes: 0 }
+        Reservation { turn: self, tool_calls: 0, root_calls: 0, subtasks: 0, microusd: 0, result_bytes: 0 }
     }
 
     /// Stops the turn over a limit (N-147, N-179).
@@ -60,19 +65,32 @@ impl Turn {
 }
 
 impl Reservation<'_> {
-    /// Asks for one more tool call. A call that does not fit leaves the reservation as it was.
-    pub(super) fn tool_call(&mut self, at_root: bool, subtask: bool) -> Result<(), Exceeded> {
+    /// Asks for one more tool call, which may cost so much. A call that does not fit leaves the reservation as it was.
+    pub(super) fn tool_call(
+        &mut self,
+        at_root: bool,
+        subtask: bool,
+        microusd: Option<u64>,
+    ) -> Result<(), Exceeded> {
+        let all = self.microusd.saturating_add(microusd.unwrap_or(0));
         let (tool_calls, root_calls) = (self.tool_calls + 1, self.root_calls + u32::from(at_root));
         let subtasks = self.subtasks + u32::from(subtask);
         let record = self.turn.record.borrow();
         let exceeded = (subtask.then(|| record.budget.exceeded_by(Counted::Subtask, subtasks)).flatten())
             .or_else(|| at_root.then(|| record.exceeded_at_root(root_calls)).flatten())
-            .or_else(|| record.budget.exceeded_by(Counted::ToolCall, tool_calls));
+            .or_else(|| record.budget.exceeded_by(Counted::ToolCall, tool_calls))
+            .or_else(|| record.budget.exceeded_by_spending(Spending::money(microusd.map(|_| all)?)));
         if let Some(exceeded) = exceeded {
             return Err(exceeded);
         }
         (self.tool_calls, self.root_calls, self.subtasks) = (tool_calls, root_calls, subtasks);
+        self.microusd = all;
         Ok(())
+    }
+
+    /// Whether a call that finds no money may find some later, because one of this reservation, or another one, holds it.
+    pub(super) fn may_get_room(&self, at: &str, exceeded: &Exceeded) -> bool {
+        (exceeded.reason == BudgetReason::Cost && self.microusd > 0) || self.turn.may_get_room(at, exceeded)
     }
 
     /// Asks for one model call that may use this many tokens.
@@ -190,10 +208,11 @@ impl Turn {
     /// that former code began ends at once.
     pub(super) fn may_get_room(&self, at: &str, exceeded: &Exceeded) -> bool {
         let is_money = exceeded.reason == BudgetReason::Cost && self.spec.estimates > 0;
-        is_money && self.record.borrow().another_runs(at)
+        let record = self.record.borrow();
+        is_money && (record.another_runs(at) || Charges(&record).another_holds(at))
     }
 
-    /// Waits until a model call has its outcome. The caller looks again then.
+    /// Waits until a call of a model, or of a tool, has its outcome. The caller looks again then.
     pub(super) async fn another_ends(&self) -> Result<(), Halt> {
         // The turn does not park meanwhile.
         let _runs = Tally::of(&self.busy);

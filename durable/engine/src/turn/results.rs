@@ -4,6 +4,8 @@ use super::Turn;
 use crate::journal::{Answer, ToolEnd};
 use crate::marks::data;
 use crate::ports::ToolError;
+use crate::record::charges::Charges;
+use crate::toolbelt::Charge;
 use wire::model::ToolCall;
 use wire::protocol::{CallStatus, Event, MAX_LINE_CHARS, MAX_SOURCES, Place, Source};
 
@@ -60,6 +62,7 @@ pub(super) fn start_event(id: String, call: &ToolCall, place: &Place, started_ms
         duration_ms: None,
         usage: None,
         decision: None,
+        cost_usd: None,
         sources: Vec::new(),
         awaits: None,
         expires_at: None,
@@ -74,6 +77,7 @@ pub(super) fn end_event(turn: &Turn, key: &str, call: &ToolCall, place: &Place, 
     Event::ToolCallUpdate {
         usage: record.usage_below(&id),
         decision: record.decision(key),
+        cost_usd: Charges(&record).cost_usd(key, end),
         tool_call_id: id,
         name: call.name.clone(),
         status: CallStatus::End,
@@ -121,6 +125,30 @@ const REASON: &str = "reason_of_the_user";
 /// The result, for the model, of a call whose run was lost.
 pub(super) const UNKNOWN: &str =
     "The call was interrupted: its result is unknown, and it may have run. Check before repeating it.";
+
+/// The same of a call that may have cost money.
+pub(super) fn unknown_charge(charge: &Charge) -> String {
+    let cost =
+        charge.microusd.map(|microusd| format!(", at most ${}", microusd as f64 / 1e6)).unwrap_or_default();
+    format!(
+        "The call was interrupted: its result is unknown. {}:{} may have carried it out and taken money for it{cost}, which counts \
+         as spent. It was not repeated. Check before you make it again.",
+        charge.provider, charge.model
+    )
+}
+
+/// The results of calls that were not made, because of what they may cost.
+pub(super) const UNPRICED: &str = "The money of this turn is limited, and the price of this call is not known here, so it was not made. Do not \
+     repeat it: go on without it, or with a model whose price is known.";
+/// The result of a call that would cost more than it holds.
+pub(super) const DEARER: &str = "What this call costs has changed since it was admitted, so it was not made. Make it again if it is worth \
+     its new price.";
+pub(super) fn unaffordable(charge: Option<&Charge>) -> String {
+    let most = charge.and_then(|charge| charge.microusd).unwrap_or(0) as f64 / 1e6;
+    format!(
+        "This call may cost ${most}, and the turn's limit of money has no room for that, so it was not made. Go on without it."
+    )
+}
 
 /// A result that is an error.
 pub(super) fn failed(content: String, duration_ms: u64) -> ToolEnd {

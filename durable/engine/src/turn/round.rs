@@ -30,12 +30,12 @@ use self::order::Order;
 use super::closing::{Scope, foresee};
 use super::composite::{Carrier, CutOff, Outcome, Running};
 use super::level::Level;
-use super::results::{failed, told_by_client, truncated};
+use super::results::{DEARER, failed, told_by_client, truncated};
 use super::{Halt, Turn};
 use crate::budget::Exceeded;
 use crate::journal::ToolEnd;
 use crate::ports::{Given, Input, ToolContext, ToolError, ToolReply};
-use crate::toolbelt::{PermissionClass, RunsAt, Serves, ToolSpec};
+use crate::toolbelt::{Paid, PermissionClass, RunsAt, Serves, ToolSpec};
 use crate::versions::{Seen, Versions, learn};
 use wire::model::ToolCall;
 use wire::protocol::Awaited;
@@ -87,6 +87,12 @@ struct Admitted<'a> {
     next: Next,
 }
 
+/// What a call learns and pays while it runs.
+struct During {
+    seen: Rc<Seen>,
+    paid: Rc<Paid>,
+}
+
 enum Next {
     Run(Rc<ToolSpec>),
     /// A person must allow the call first; only then the call is reserved and starts.
@@ -94,6 +100,15 @@ enum Next {
     /// The call would cross a limit that a person may raise.
     Wait(Rc<ToolSpec>),
     Settled(ToolEnd),
+}
+
+/// How the start of a call ended.
+enum Start {
+    Started,
+    /// The call was not made, and this is its result.
+    Refused(ToolEnd),
+    /// A limit ends the turn before the call.
+    LeftOut,
 }
 
 impl Turn {
@@ -105,6 +120,7 @@ impl Turn {
             time_zone: self.spec.setting.local_time.as_ref().map(|time| time.time_zone.as_str().into()),
             workspace_root: self.spec.policy.workspace_root.as_deref().map(Rc::from),
             seen,
+            paid: Rc::default(),
         }
     }
 }
@@ -113,18 +129,17 @@ impl<'a> Round<'a> {
     /// Runs a call to its end; returns none where a limit keeps it from starting.
     async fn execute(&self, admitted: Admitted<'a>) -> Result<Option<(usize, ToolEnd)>, Halt> {
         let Admitted { index, call, key, next } = admitted;
-        let spec = match next {
+        let (spec, start) = match next {
             Next::Settled(end) => return Ok(Some((index, end))),
-            Next::Run(spec) => spec,
-            Next::Ask(spec) => match self.allowed(&key, call, &spec).await? {
-                Ok(()) => spec,
-                Err(end) => return Ok(end.map(|end| (index, end))),
-            },
-            Next::Wait(spec) => match self.start(&key, call, &spec).await? {
-                true => spec,
-                false => return Ok(None),
-            },
+            Next::Run(spec) => (spec, Start::Started),
+            Next::Ask(spec) => (Rc::clone(&spec), self.allowed(&key, call, &spec).await?),
+            Next::Wait(spec) => (Rc::clone(&spec), self.start(&key, call, &spec).await?),
         };
+        match start {
+            Start::Started => {}
+            Start::Refused(end) => return Ok(Some((index, end))),
+            Start::LeftOut => return Ok(None),
+        }
         let turn = self.turn;
         let outside = spec.runs_at == RunsAt::Client;
         let own = turn.own(&call.name).map(|own| own.carrier);
@@ -138,7 +153,8 @@ impl<'a> Round<'a> {
         };
         let began_ms = turn.ports.clock.now_ms();
         let mut waited_ms = None;
-        let seen = Rc::new(Seen::new(Rc::clone(&self.versions.borrow())));
+        let during =
+            During { seen: Rc::new(Seen::new(Rc::clone(&self.versions.borrow()))), paid: Rc::default() };
         let outcome = match own {
             Some(Carrier::Composite(composite)) => {
                 let (parent, key) = (self.level, key.as_str());
@@ -150,10 +166,10 @@ impl<'a> Round<'a> {
                 waited_ms = Some(waited);
                 Outcome::of(told_by_client(answer))
             }
-            None => Outcome::of(self.ran(&spec, &key, call, &seen, lock.as_deref()).await?),
+            None => Outcome::of(self.ran(&spec, &key, call, &during, lock.as_deref()).await?),
         };
         let duration_ms = waited_ms.unwrap_or_else(|| turn.ports.clock.now_ms().saturating_sub(began_ms));
-        let (end, cut_off) = self.ended(&spec, outcome, &seen, duration_ms);
+        let (end, cut_off) = self.ended(&spec, outcome, &during, duration_ms);
         Ok(Some((index, self.settle(&key, call, end, cut_off)?)))
     }
 
@@ -162,7 +178,7 @@ impl<'a> Round<'a> {
         &self,
         spec: &ToolSpec,
         outcome: Outcome,
-        seen: &Seen,
+        during: &During,
         duration_ms: u64,
     ) -> (ToolEnd, Option<CutOff>) {
         let Outcome { result, overlay, partial, cut_off, hook, mut versions, agents, session } = outcome;
@@ -172,8 +188,9 @@ impl<'a> Round<'a> {
         };
         let addresses = if is_error { Vec::new() } else { self.addresses(spec, &content) };
         let content = truncated(content, self.turn.spec.limits.tool_result_bytes);
-        versions.extend(seen.learnt());
-        let end = ToolEnd { content, is_error, partial, ..ToolEnd::default() };
+        versions.extend(during.seen.learnt());
+        let paid_microusd = during.paid.microusd().filter(|_| spec.costs);
+        let end = ToolEnd { content, is_error, partial, paid_microusd, ..ToolEnd::default() };
         let end = ToolEnd { overlay, versions, hook, agents, addresses, session, duration_ms, ..end };
         (end, cut_off)
     }
@@ -210,7 +227,7 @@ impl<'a> Round<'a> {
         spec: &ToolSpec,
         key: &str,
         call: &ToolCall,
-        seen: &Rc<Seen>,
+        during: &During,
         given: Option<Given>,
     ) -> ToolReply {
         let ports = &self.turn.ports;
@@ -222,7 +239,14 @@ impl<'a> Round<'a> {
         if let Err(problem) = if checks { self.turn.check_arguments(spec, &call.arguments) } else { Ok(()) } {
             return failed(problem);
         }
-        let context = self.turn.tool_context(&self.turn.ids.tool_call(key), Rc::clone(seen));
+        // A deploy may change the prices and the models while a person decides.
+        let now = tool.charge(&call.arguments).filter(|_| spec.costs);
+        if now.is_some_and(|now| self.charge(key, call, spec).is_none_or(|held| !held.covers(&now))) {
+            during.paid.note(0);
+            return failed(DEARER.to_owned());
+        }
+        let context = self.turn.tool_context(&self.turn.ids.tool_call(key), Rc::clone(&during.seen));
+        let context = ToolContext { paid: Rc::clone(&during.paid), ..context };
         let running =
             tool.converse(&call.arguments, context, Input { may_ask: self.turn.spec.setting.forms, given });
         let Some(timeout_ms) = spec.timeout_ms else { return running.await };

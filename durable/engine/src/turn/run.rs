@@ -14,7 +14,7 @@ use super::composite::Parts;
 use super::drive::{drive, start_first};
 use super::gathered::Gathered;
 use super::level::{Earlier, Level, LevelEnd, LevelStart, MAX_SUMMARIES, Shape};
-use super::{Halt, ending};
+use super::{Halt, direct::Direct, ending};
 use crate::journal::{Agent, Commit, Entry, Fact, History, Past, PastId, Shown, TurnSpec, TurnStop};
 use crate::memory::AgentMemory;
 use crate::ports::{LogError, Ports};
@@ -112,7 +112,7 @@ impl Turn {
         let comments = root.hooks().iter().any(|hook| turn.is_asked_on(hook, HookPoint::Input));
         let setting = &turn.spec.setting;
         let is_led = setting.mode.is_some() || setting.session.is_some();
-        if !is_led && !turn.spec.is_blank() && !comments {
+        if !is_led && !turn.spec.is_canned() && !comments {
             start_first(&turn, &mut root)?;
         }
         turn.flush()?;
@@ -260,8 +260,8 @@ impl Turn {
     /// Runs the root to its end.
     async fn drive_root(&self, root: &mut Level) -> Result<LevelEnd, Halt> {
         // A blank message is answered without any call, even where it asks for a mode.
-        if self.spec.setting.mode.is_some() && !self.spec.is_blank() {
-            self.parts.mode.begin(self, root).await?;
+        if !self.spec.is_blank() {
+            Direct::begin(self, root).await?;
         }
         drive(self, root).await
     }
@@ -312,7 +312,7 @@ impl Turn {
     }
 
     fn main(&self) -> Result<Level, LogError> {
-        let may_summarise = self.spec.setting.summaries.is_some() && !self.spec.is_blank();
+        let may_summarise = self.spec.setting.summaries.is_some() && !self.spec.is_canned();
         let summaries = if may_summarise { MAX_SUMMARIES } else { 0 };
         let (mut history, earlier) =
             Earlier::new(&self.history, self.before_gap, self.spec.summary.as_ref(), summaries);

@@ -7,6 +7,7 @@ use futures::lock::Mutex;
 use super::{Halt, Turn};
 use crate::journal::{Commit, Entry, Fact, Parking, PartChange};
 use crate::ports::LogError;
+use crate::record::charges::Charges;
 use crate::toolbelt::{self, OutputSchema, ToolSpec};
 use wire::protocol::{AgentState, Event};
 
@@ -72,14 +73,19 @@ impl Turn {
     }
 
     fn apply(&self, entries: &[Entry], told: Vec<PartChange>) {
-        {
+        // A call may wait for the money that another one gives back.
+        let gives_back = {
             let mut record = self.record.borrow_mut();
+            let gives_back = entries.iter().any(|entry| match entry.fact {
+                Fact::ModelEnded { .. } | Fact::ModelDropped => true,
+                Fact::ToolEnded(_) => Charges(&record).charge_of(&entry.at).is_some(),
+                _ => false,
+            });
             entries.iter().for_each(|entry| record.apply(entry));
             record.shown.add(told);
-        }
-        // A call may wait for the money that another one gives back.
-        let is_over = |entry: &Entry| matches!(entry.fact, Fact::ModelEnded { .. } | Fact::ModelDropped);
-        if entries.iter().any(is_over) {
+            gives_back
+        };
+        if gives_back {
             self.wake_waiters();
         }
     }

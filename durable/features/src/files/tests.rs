@@ -51,6 +51,7 @@ impl Level {
             time_zone: None,
             workspace_root: self.root.map(Rc::from),
             seen: Rc::clone(&seen),
+            paid: Rc::default(),
         };
         let result = tool.run(&arguments.to_string(), context).now_or_never().unwrap();
         Rc::make_mut(&mut self.versions).extend(seen.learnt());

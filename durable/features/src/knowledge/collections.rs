@@ -153,6 +153,7 @@ pub mod tests {
             time_zone: None,
             workspace_root: None,
             seen: Rc::default(),
+            paid: Rc::default(),
         };
         let result = tool(&searchable(given)).run(&arguments.to_string(), context).now_or_never().unwrap();
         result.map_err(|ToolError(text)| text)

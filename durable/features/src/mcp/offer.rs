@@ -266,6 +266,7 @@ fn declare(
         mcp_tool: None,
         client_name: None,
         timeout_ms: Some(server.timeout_ms.saturating_mul(PATIENCE)),
+        costs: false,
         runs_at: RunsAt::Service,
         serves: None,
         reads: None,

@@ -30,6 +30,7 @@ impl Room {
             time_zone: None,
             workspace_root: None,
             seen: Rc::new(Seen::new(Rc::default())),
+            paid: Rc::default(),
         };
         let result = tool.run(&arguments.to_string(), context).now_or_never().unwrap();
         result.map_err(|ToolError(text)| text)

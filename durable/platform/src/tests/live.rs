@@ -86,6 +86,7 @@ fn arguments_count_by_their_length() {
         started_ms: Some(0),
         usage: None,
         decision: None,
+        cost_usd: None,
         args: Some(serde_json::Value::Object(args)),
         result: None,
         is_error: false,

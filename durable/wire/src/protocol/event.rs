@@ -149,6 +149,9 @@ crate::tagged! {
             /// At the end of a call that needed a person's permission.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             decision: Option<Decision>,
+            /// At the end of a call that costs money beside the turn's models: its cost, absent if that is unknown.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            cost_usd: Option<f64>,
             /// At the end: the documents that the result comes from, each once; at most 20.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             sources: Vec<Source>,

@@ -17,6 +17,7 @@ mod hook;
 mod instructions;
 mod key;
 mod knowledge;
+mod media;
 mod message;
 mod names;
 mod owner;

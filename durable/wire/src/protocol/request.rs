@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use super::media::ONE_MODE;
 use super::path;
 use super::words::{self, not_json, not_utf8};
 use super::workspace::check_workspace;
@@ -323,10 +324,8 @@ impl ChatRequest {
         if self.agent.is_some() && self.mode_profile.is_some() {
             return Err(ApiError::field("agent", "an agent has no `mode_profile`: it makes no plans"));
         }
-        let mode = self.media_generation.as_ref().and_then(|media| media.get("mode"));
-        if mode.is_some_and(|mode| !mode.is_null() && mode != "chat") {
-            let detail = "media cannot be generated here: the one mode is `chat`";
-            return Err(ApiError::field("media_generation.mode", detail));
+        if self.asks_for_media() {
+            return Err(ApiError::field("media_generation.mode", ONE_MODE));
         }
         self.check_shape()?;
         self.check_workflow()?;

@@ -76,6 +76,9 @@ pub struct TreeNode {
     /// On a call that needed a person's permission.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// On a call that cost money beside the turn's models: its cost, absent if that is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// On a hook: its verdict. Such a node has the hook's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<TreeHook>,

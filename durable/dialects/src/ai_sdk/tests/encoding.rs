@@ -320,6 +320,7 @@ pub fn call(seq: Seq, status: CallStatus, place: Place, sources: Vec<Source>) ->
         duration_ms: None,
         usage: None,
         decision: None,
+        cost_usd: None,
         sources,
         awaits: None,
         expires_at: None,

@@ -104,7 +104,7 @@ impl Tool for Nosy {
         context: ToolContext,
     ) -> LocalBoxFuture<'static, Result<String, ToolError>> {
         // Each member is named, so that a new one is judged here: none may lead to the agent or to a model.
-        let ToolContext { clock, operation_id, time_zone: _, workspace_root, seen } = context;
+        let ToolContext { clock, operation_id, time_zone: _, workspace_root, seen, paid: _ } = context;
         let told = format!("{arguments} {} {workspace_root:?} {:?}", clock.now_ms(), seen.learnt());
         let is_call = operation_id.starts_with("call_");
         async move { if is_call { Ok(told) } else { Err(ToolError("no call".to_owned())) } }.boxed_local()

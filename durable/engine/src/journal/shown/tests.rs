@@ -191,6 +191,7 @@ fn updated(id: &str, status: CallStatus, text: String) -> Option<PartChange> {
         duration_ms: None,
         usage: None,
         decision: None,
+        cost_usd: None,
         sources: Vec::new(),
         awaits: None,
         expires_at: None,

@@ -5,14 +5,17 @@ use std::rc::Rc;
 
 use super::super::Halt;
 use super::super::reserve::Reservation;
-use super::super::results::{UNASKED, UNKNOWN, denied, failed, too_long_to_show};
-use super::{Admitted, Next, Round};
+use super::super::results::{
+    UNASKED, UNKNOWN, UNPRICED, denied, failed, too_long_to_show, unaffordable, unknown_charge,
+};
+use super::{Admitted, Next, Round, Start};
 use crate::budget::Exceeded;
-use crate::journal::{Answer, Commit, ToolEnd};
+use crate::journal::{Answer, Commit, Fact, ToolEnd};
+use crate::record::charges::Charges;
 use crate::record::keys::call_key;
-use crate::toolbelt::{RunsAt, ToolSpec};
+use crate::toolbelt::{Charge, RunsAt, ToolSpec};
 use wire::model::ToolCall;
-use wire::protocol::Awaited;
+use wire::protocol::{Awaited, BudgetReason};
 
 impl<'a> Round<'a> {
     /// Admits calls: one commit with all their starts, and with the ends of the refused ones. A call that would cross a
@@ -30,6 +33,7 @@ impl<'a> Round<'a> {
                 continue;
             }
             let started = turn.replay.tool_started(&key);
+            self.offered(call).into_iter().for_each(|spec| self.note_price(&mut commit, &key, call, spec));
             let next = match self.startable(call, &key, started) {
                 // A client's tool does not run here: its answer stands in the journal, or is still to come.
                 Ok(spec) if started => {
@@ -47,29 +51,25 @@ impl<'a> Round<'a> {
                 Ok(spec) if turn.still_asks(&self.level.place) => Next::Wait(spec),
                 Ok(spec) => {
                     turn.check()?;
-                    match self.reserve(&mut reservation, call) {
+                    match self.reserve(&mut reservation, &key, call, &spec) {
                         Ok(()) => {
                             self.note_reserved(&mut commit, &key, call, &spec, now);
                             Next::Run(spec)
                         }
                         Err(exceeded) if exceeded.raised_to.is_some() => Next::Wait(spec),
-                        Err(exceeded) => {
-                            self.leave_out(exceeded);
-                            continue;
-                        }
+                        Err(exceeded) if reservation.may_get_room(&key, &exceeded) => Next::Wait(spec),
+                        Err(exceeded) => match self.unaffordable(&exceeded, &key, call, &spec) {
+                            Some(refusal) => {
+                                self.settled(&mut commit, &mut reservation, &key, call, refusal)?
+                            }
+                            None => {
+                                self.leave_out(exceeded);
+                                continue;
+                            }
+                        },
                     }
                 }
-                Err(refusal) => {
-                    let end = self.unstarted(call, &key, refusal);
-                    // A turn without room for the refusal itself ends here.
-                    if let Err(exceeded) = reservation.result(end.content.len()) {
-                        return turn.exceed(exceeded);
-                    }
-                    if !started {
-                        self.note_start(&mut commit, &key, call, now, None);
-                    }
-                    Next::Settled(self.note_end(&mut commit, &key, call, end, now))
-                }
+                Err(refusal) => self.settled(&mut commit, &mut reservation, &key, call, refusal)?,
             };
             admitted.push(Admitted { index, call, key, next });
         }
@@ -77,6 +77,27 @@ impl<'a> Round<'a> {
             reservation.commit(commit)?;
         }
         Ok(admitted)
+    }
+
+    /// Notes the end of a call that does not start, or does not run again.
+    fn settled(
+        &self,
+        commit: &mut Commit,
+        reservation: &mut Reservation<'_>,
+        key: &str,
+        call: &ToolCall,
+        refusal: String,
+    ) -> Result<Next, Halt> {
+        let (turn, now) = (self.turn, self.turn.elapsed_ms());
+        let end = self.unstarted(call, key, refusal);
+        // A turn without room for the refusal itself ends here.
+        if let Err(exceeded) = reservation.result(end.content.len()) {
+            return turn.exceed(exceeded);
+        }
+        if !turn.replay.tool_started(key) {
+            self.note_start(commit, key, call, now, None);
+        }
+        Ok(Next::Settled(self.note_end(commit, key, call, end, now)))
     }
 
     /// The end of a call that does not start.
@@ -102,12 +123,20 @@ impl<'a> Round<'a> {
             let waits = || self.turn.record.borrow().waits_for_input(key);
             let may_run = !started || spec.idempotent || spec.runs_at == RunsAt::Client || waits();
             let refusal = match may_run {
-                false => Some(UNKNOWN.to_owned()),
+                false => Some(self.unknown(key)),
                 true if started => None,
-                true => self.too_late(call).or_else(|| self.unshowable(&spec, key, call)),
+                true => (self.too_late(call))
+                    .or_else(|| self.unpriced(key, call, &spec))
+                    .or_else(|| self.unshowable(&spec, key, call)),
             };
             refusal.map_or(Ok(spec), Err)
         })
+    }
+
+    /// The result of a call whose run was lost. One that may have cost money counts with all that it held.
+    fn unknown(&self, key: &str) -> String {
+        let record = self.turn.record.borrow();
+        Charges(&record).charge_of(key).map_or_else(|| UNKNOWN.to_owned(), unknown_charge)
     }
 
     /// The refusal of a call after the one that ended the step of the level's course, for which it was meant.
@@ -129,8 +158,50 @@ impl<'a> Round<'a> {
         self.exceeded.set(self.exceeded.get().or(Some(exceeded)));
     }
 
-    pub(super) fn reserve(&self, reservation: &mut Reservation<'_>, call: &ToolCall) -> Result<(), Exceeded> {
-        reservation.tool_call(self.level.place.depth == 0, self.is_subtask(call))
+    pub(super) fn reserve(
+        &self,
+        reservation: &mut Reservation<'_>,
+        key: &str,
+        call: &ToolCall,
+        spec: &ToolSpec,
+    ) -> Result<(), Exceeded> {
+        let microusd = self.charge(key, call, spec).and_then(|charge| charge.microusd);
+        reservation.tool_call(self.level.place.depth == 0, self.is_subtask(call), microusd)
+    }
+
+    /// The most that a call may cost, where its tool costs money: as the journal says, else as its tool says now.
+    pub(super) fn charge(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Option<Charge> {
+        if !spec.costs {
+            return None;
+        }
+        let known = Charges(&self.turn.record.borrow()).charge_of(key).cloned();
+        known.or_else(|| self.turn.ports.tools.find(spec)?.charge(&call.arguments))
+    }
+
+    /// Notes the most that a call may cost, when the call comes.
+    fn note_price(&self, commit: &mut Commit, key: &str, call: &ToolCall, spec: &ToolSpec) {
+        let is_known = Charges(&self.turn.record.borrow()).charge_of(key).is_some();
+        let charge = self.charge(key, call, spec).filter(|_| !is_known);
+        commit.entries.extend(charge.map(|charge| self.turn.entry(key, Fact::Priced(charge))));
+    }
+
+    /// The refusal of a call whose price is unknown, where money is limited.
+    fn unpriced(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Option<String> {
+        let is_limited = self.turn.record.borrow().budget.limits().turn_cost_microusd.is_some();
+        let charge = self.charge(key, call, spec).filter(|_| is_limited)?;
+        charge.microusd.is_none().then(|| UNPRICED.to_owned())
+    }
+
+    /// The refusal of a call that the turn cannot pay for; none where it crosses another limit.
+    fn unaffordable(
+        &self,
+        exceeded: &Exceeded,
+        key: &str,
+        call: &ToolCall,
+        spec: &ToolSpec,
+    ) -> Option<String> {
+        let is_money = exceeded.reason == BudgetReason::Cost;
+        is_money.then(|| unaffordable(self.charge(key, call, spec).as_ref()))
     }
 
     /// Whether a person must allow this call before it starts. A call that was put to a person once stays so,
@@ -160,17 +231,33 @@ impl<'a> Round<'a> {
         Ok(Rc::clone(spec))
     }
 
-    /// Starts a call once there is room for it. Returns false where it is left out.
-    pub(super) async fn start(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Result<bool, Halt> {
+    /// Starts a call once there is room for it.
+    pub(super) async fn start(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Result<Start, Halt> {
         self.turn.wait_on(&self.level.place).await?;
         while let Err(exceeded) = self.start_at_once(key, call, spec)? {
+            if self.turn.may_get_room(key, &exceeded) {
+                self.turn.another_ends().await?;
+                continue;
+            }
             if exceeded.raised_to.is_none() {
-                self.leave_out(exceeded);
-                return Ok(false);
+                let Some(refusal) = self.unaffordable(&exceeded, key, call, spec) else {
+                    self.leave_out(exceeded);
+                    return Ok(Start::LeftOut);
+                };
+                return self.refused(key, call, self.failed(refusal));
             }
             self.turn.wait_for_room(exceeded, &self.level.place).await?;
         }
-        Ok(true)
+        Ok(Start::Started)
+    }
+
+    /// Commits the end of a call that did not start.
+    fn refused(&self, key: &str, call: &ToolCall, end: ToolEnd) -> Result<Start, Halt> {
+        let (now, mut commit) = (self.turn.elapsed_ms(), Commit::default());
+        self.note_start(&mut commit, key, call, now, None);
+        let end = self.note_end(&mut commit, key, call, end, now);
+        self.turn.commit(commit)?;
+        Ok(Start::Refused(end))
     }
 
     /// Reserves a call and notes its start. A call that would cross a limit changes nothing.
@@ -183,7 +270,7 @@ impl<'a> Round<'a> {
         let turn = self.turn;
         let mut commit = Commit::default();
         let mut reservation = turn.reserve()?;
-        if let Err(exceeded) = self.reserve(&mut reservation, call) {
+        if let Err(exceeded) = self.reserve(&mut reservation, key, call, spec) {
             return Ok(Err(exceeded));
         }
         self.note_reserved(&mut commit, key, call, spec, turn.elapsed_ms());
@@ -191,30 +278,17 @@ impl<'a> Round<'a> {
         Ok(Ok(()))
     }
 
-    /// Waits for a person, then starts the call. A call that does not start returns its end as the error, or
-    /// none where it would cross a limit.
-    pub(super) async fn allowed(
-        &self,
-        key: &str,
-        call: &ToolCall,
-        spec: &Rc<ToolSpec>,
-    ) -> Result<Result<(), Option<ToolEnd>>, Halt> {
-        let turn = self.turn;
-        let (answer, waited_ms) = turn.answered(key, Awaited::Approval).await;
+    /// Waits for a person, then starts the call.
+    pub(super) async fn allowed(&self, key: &str, call: &ToolCall, spec: &ToolSpec) -> Result<Start, Halt> {
+        let (answer, waited_ms) = self.turn.answered(key, Awaited::Approval).await;
         let why = match answer {
-            Answer::Approve | Answer::ApproveForThread => {
-                return Ok(self.start(key, call, spec).await?.then_some(()).ok_or(None));
-            }
+            Answer::Approve | Answer::ApproveForThread => return self.start(key, call, spec).await,
             Answer::Expired => UNASKED.to_owned(),
             Answer::Deny | Answer::Result { .. } => {
                 let wait = (key.to_owned(), Awaited::Approval);
-                denied(turn.record.borrow().waits.get(&wait).and_then(|wait| wait.reason.as_deref()))
+                denied(self.turn.record.borrow().waits.get(&wait).and_then(|wait| wait.reason.as_deref()))
             }
         };
-        let (now, mut commit) = (turn.elapsed_ms(), Commit::default());
-        self.note_start(&mut commit, key, call, now, None);
-        let end = self.note_end(&mut commit, key, call, failed(why, waited_ms), now);
-        turn.commit(commit)?;
-        Ok(Err(Some(end)))
+        self.refused(key, call, failed(why, waited_ms))
     }
 }

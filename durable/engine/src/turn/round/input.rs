@@ -4,20 +4,17 @@
 //! A tool that ran once may have acted in its second run, so that run has an intent of its own in the journal: a call that
 //! was lost before it waits on or goes on with its answer, and one that was lost after it is treated like any lost call.
 
-use std::rc::Rc;
-
 use futures::lock::{Mutex, MutexGuard};
 
 use super::super::form;
 use super::super::parking::Tally;
 use super::super::results::told_arguments;
 use super::super::{Halt, Turn};
-use super::Round;
+use super::{During, Round};
 use crate::journal::{Asking, Commit, Fact};
 use crate::ports::{Given, ToolError, ToolReply};
 use crate::record::keys::form_key;
 use crate::toolbelt::ToolSpec;
-use crate::versions::Seen;
 use wire::model::ToolCall;
 use wire::protocol::{Awaited, Event};
 
@@ -50,7 +47,7 @@ impl Round<'_> {
         spec: &ToolSpec,
         key: &str,
         call: &ToolCall,
-        seen: &Rc<Seen>,
+        during: &During,
         lock: Option<&Mutex<()>>,
     ) -> Result<Result<String, ToolError>, Halt> {
         let turn = self.turn;
@@ -60,7 +57,7 @@ impl Round<'_> {
             if !spec.is_pure() {
                 turn.written().await?;
             }
-            let asking = match self.run_tool(spec, key, call, seen, given).await {
+            let asking = match self.run_tool(spec, key, call, during, given).await {
                 ToolReply::Ended(result) => return Ok(result),
                 ToolReply::Asks(asking) => asking,
             };

@@ -149,7 +149,7 @@ fn spends_within_its_limit(random: &Random) {
 fn is_within_its_limit(random: &Random, case: &Case) {
     check(case);
     let limit = case.limits.at_most().turn_cost_microusd.unwrap();
-    let spent = random.market.as_ref().unwrap().spent.get();
+    let spent = random.market.as_ref().unwrap().spent.get() + case.tools.spent.get() as f64;
     assert!(spent <= limit as f64 + 1e-3, "{spent} of {limit}\n{:#?}", case.lines());
     let charged = case.end().used.unwrap().microusd;
     assert!(charged <= limit, "{charged} of {limit}\n{:#?}", case.lines());

@@ -3,16 +3,19 @@
 //!
 //! `random_turns` says how many. A failure prints the smallest turn that still fails.
 
+mod limits;
+
 use std::rc::Rc;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use self::limits::limits;
 use super::holds::Market;
 use super::summaries::behind;
 use super::{forms, random_turns};
 use crate::journal::{Answer, Fact, TurnStop};
-use crate::profiles::{Grant, Limits, OnLimit, Price};
+use crate::profiles::{Limits, OnLimit, Price};
 use crate::record::keys::WireIds;
 use crate::testing::*;
 use wire::model::{Message, ModelErrorKind, ReplyFinish, Usage};
@@ -100,6 +103,11 @@ fn call(number: u8, unique: &str) -> (&'static str, Value) {
             OBJECTIVES[which as usize % OBJECTIVES.len()],
             ["auto_execute", "draft_only", "agent_review"][which as usize % 3],
         ),
+        // Money, and once in a while at an unknown price.
+        27 => {
+            let most = (which < 5).then(|| u64::from(which) * 9_000);
+            ("buy", json!({"most": most, "costs": u64::from(which) * 5_000, "silent": which == 4}))
+        }
         26 => (["form", "form_once", "form_locked"][which as usize % 3], json!({})),
         _ => match which {
             0 => ("secret", json!({})),
@@ -222,7 +230,9 @@ impl Random {
             8 | 9 => Some(ModeProfile::AutoRoute),
             _ => None,
         };
-        Rc::get_mut(&mut case.tools).unwrap().add_forms();
+        let tools = Rc::get_mut(&mut case.tools).unwrap();
+        tools.add_forms();
+        tools.add_paid();
         // Half of the turns have a client that knows forms.
         case.setting.forms = self.priced;
         case.setting.simple_iterations = self.limits.iterations.min(5);
@@ -261,61 +271,9 @@ impl Random {
 }
 
 fn level() -> impl Strategy<Value = Level> {
-    let few = prop::collection::vec(0..162_u8, 1..5);
-    let many = prop::collection::vec(0..162_u8, 5..41);
+    let few = prop::collection::vec(0..168_u8, 1..5);
+    let many = prop::collection::vec(0..168_u8, 5..41);
     prop::collection::vec((0..23_u8, prop_oneof![9 => few, 1 => many]), 1..4)
-}
-
-fn limits() -> impl Strategy<Value = Limits> {
-    let counted = (0..12_u32, 0..25_u32, 0..30_u32, 0..=5_u32, 0..9_u32, 0..8_u32);
-    let measured = (
-        prop_oneof![4 => Just(60_000_u64), 1 => 0..400_u64],
-        prop_oneof![4 => Just(50_000_usize), 1 => 0..200_usize],
-        prop_oneof![4 => Just(128_000_u64), 1 => 0..3_000_u64],
-        0..4_u32,
-    );
-    let optional = (
-        prop::option::weighted(0.2, 0..20_000_u64),
-        prop::option::weighted(0.2, 0..2_000_u64),
-        prop::option::weighted(0.2, 0..20_000_u64),
-        prop::option::weighted(0.2, 20_000..40_000_u64).prop_map(|tokens| Grant { tokens, microusd: None }),
-    );
-    let of_plans = (
-        prop::option::weighted(0.2, 0..9_u32),
-        0..6_u32,
-        prop_oneof![3 => Just(60_000_u64), 1 => 0..300_u64],
-        prop_oneof![3 => Just(60_000_u64), 1 => 0..600_u64],
-    );
-    (counted, measured, optional, of_plans).prop_map(|(counted, measured, optional, of_plans)| {
-        let (root_tool_calls, step_iterations, step_ms, plan_ms) = of_plans;
-        let (subtasks, llm_calls, tool_calls, depth, parallel, iterations) = counted;
-        let (wall_clock_ms, tool_result_bytes, history_tokens, schema_retries) = measured;
-        let (turn_tokens, turn_result_bytes, turn_cost_microusd, quota) = optional;
-        Limits {
-            root_tool_calls,
-            step_iterations,
-            step_ms,
-            plan_ms,
-            client_wait_ms: 60_000,
-            approval_wait_ms: 60_000,
-            depth,
-            iterations,
-            parallel,
-            subtasks,
-            llm_calls,
-            tool_calls,
-            wall_clock_ms,
-            tool_result_bytes,
-            history_tokens,
-            schema_retries,
-            output_tokens: 500,
-            turn_tokens,
-            turn_result_bytes,
-            turn_cost_microusd,
-            on_limit: OnLimit::End,
-            quota,
-        }
-    })
 }
 
 fn kill() -> impl Strategy<Value = Kill> {

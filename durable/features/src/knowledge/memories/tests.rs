@@ -20,6 +20,7 @@ fn run(memories: &Rc<InMemory>, name: &str, operation: &str, arguments: Value) -
         time_zone: None,
         workspace_root: None,
         seen: Rc::default(),
+        paid: Rc::default(),
     };
     let result = tool.run(&arguments.to_string(), context).now_or_never().unwrap();
     result.map_err(|ToolError(text)| text)

@@ -260,6 +260,7 @@ fn listed(case: &Case) -> (Rc<dyn Tool>, ToolContext) {
         time_zone: None,
         workspace_root: None,
         seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
+        paid: Rc::default(),
     };
     (tool, context)
 }

@@ -51,6 +51,7 @@ fn context(case: &Case) -> ToolContext {
         time_zone: None,
         workspace_root: None,
         seen: Rc::new(Seen::new(Rc::new(Versions::new()))),
+        paid: Rc::default(),
     }
 }
 

@@ -41,6 +41,7 @@ fn run(ports: &WebPorts, clock: Rc<dyn Clock>, name: &str, arguments: &Value) ->
         time_zone: None,
         workspace_root: None,
         seen: Rc::default(),
+        paid: Rc::default(),
     };
     let result = tool.run(&arguments.to_string(), context).now_or_never();
     result.expect("nothing in this web waits").map_err(|ToolError(text)| text)

@@ -147,6 +147,7 @@ fn cut_off() -> Vec<String> {
         duration_ms: None,
         usage: None,
         decision: None,
+        cost_usd: None,
         sources: Vec::new(),
         awaits: Some(Awaited::Client),
         expires_at: Some(9),

@@ -55,6 +55,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         mcp_tool: Some("search".to_owned()),
         client_name: Some("Search".to_owned()),
         timeout_ms: Some(1),
+        costs: false,
         runs_at: RunsAt::Client,
         ask: true,
         serves: Some(Serves::WebSearch),
@@ -113,6 +114,7 @@ fn journal_entries_are_read_back_as_they_were_written() {
         hook: None,
         addresses: vec!["https://a.example/".to_owned()],
         duration_ms: 1,
+        paid_microusd: Some(40_000),
     };
     let facts = [
         Fact::Started(Box::new(started)),

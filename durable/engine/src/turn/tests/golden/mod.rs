@@ -185,11 +185,11 @@ fn every_golden_journal_is_resumed_to_its_end() {
 }
 
 /// Code of any version may gather other commits into a write, so a journal may end after any commit. The ends of a step
-/// that was cut off are one commit in any version, and a call that is made again counts against a budget; both are left
-/// out here.
+/// that was cut off are one commit in any version, a call that is made again counts against a budget, and a turn that is one
+/// call fails where nobody knows how that ended; they are left out here.
 #[test]
 fn a_journal_may_end_after_each_of_its_entries() {
-    let left_out = ["plan-cut-off", "stopped-budget"];
+    let left_out = ["plan-cut-off", "stopped-budget", "direct-call"];
     for scenario in ALL.iter().filter(|scenario| !scenario.parks && !left_out.contains(&scenario.name)) {
         let mut whole = scenario.begin();
         whole.run_with(None, scenario.during);

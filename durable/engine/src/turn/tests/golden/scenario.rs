@@ -55,6 +55,11 @@ pub const fn parked(name: &'static str, case: fn() -> Case) -> Scenario {
     Scenario { parks: true, ..plain(name, case) }
 }
 
+/// A turn that calls for ever.
+pub fn more() -> Case {
+    Case::new(script(&[("go", vec![Reply::TextAndCalls("More. ", vec![("echo", serde_json::json!({}))])])]))
+}
+
 /// A turn with agents that were offered neither a list nor dumps, as by former code.
 pub fn before_dumps(mut case: Case) -> Case {
     let rules: ToolRules = serde_json::from_str(r#"{"list_agents": "off", "restore_agent": "off"}"#).unwrap();

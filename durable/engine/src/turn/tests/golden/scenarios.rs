@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::json;
 
-use super::scenario::{Scenario, before_dumps, estimated, former, marked, parked, plain};
+use super::scenario::{Scenario, before_dumps, estimated, former, marked, more, parked, plain};
 use super::whole_price;
 use crate::hooks::tests::every_kind;
 use crate::journal::{Answer, PastId, Summaries, Summary, TurnStop};
@@ -26,13 +26,13 @@ use wire::protocol::{
 pub const ALL: &[Scenario] = &[
     plain("direct", direct),
     plain("wired", super::wired::case),
-    plain("empty-reply", || {
-        let usage = Usage { input_tokens: 10, ..Usage::default() };
-        Case::new(script(&[("go", vec![Reply::Empty(Some(usage), "Hello there.")])]))
-    }),
+    plain("empty-reply", empty_reply),
     plain("uncounted", || crate::turn::tests::uncounted::uncounted(vec![Reply::Text("Hello there.")])),
     estimated("held", crate::turn::tests::holds::golden),
     estimated("held-after", crate::turn::tests::holds::after),
+    estimated("paid", crate::turn::tests::paid::golden),
+    plain("direct-call", crate::turn::tests::direct::golden),
+    plain("stopped-call", crate::turn::tests::direct::failing),
     plain("local-time", crate::turn::tests::local_time::golden),
     plain("blank", || {
         let mut case = Case::new(script(&[("go", vec![Reply::Text("never")])]));
@@ -81,14 +81,8 @@ pub const ALL: &[Scenario] = &[
     parked("parked-client-name", client_with_a_long_name),
     parked("parked-form", crate::turn::tests::forms::golden),
     parked("parked-limit", limit),
-    plain("stopped-budget", || {
-        let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
-        Case::new(script(&[("go", endless)])).limits(|limits| limits.llm_calls = 3)
-    }),
-    plain("stopped-iterations", || {
-        let endless = vec![Reply::TextAndCalls("More. ", vec![("echo", json!({}))])];
-        Case::new(script(&[("go", endless)])).limits(|limits| limits.iterations = 2)
-    }),
+    plain("stopped-budget", || more().limits(|limits| limits.llm_calls = 3)),
+    plain("stopped-iterations", || more().limits(|limits| limits.iterations = 2)),
     plain("stopped-model", || {
         Case::new(script(&[("go", vec![Reply::Fail("Half of ", ModelErrorKind::Overloaded)])]))
     }),
@@ -373,6 +367,11 @@ fn limit() -> Case {
         (limits.tool_calls, limits.on_limit) = (2, OnLimit::Ask);
         limits.quota = Grant { tokens: Some(4_000_000), microusd: Some(4_000_000) };
     })
+}
+
+fn empty_reply() -> Case {
+    let usage = Usage { input_tokens: 10, ..Usage::default() };
+    Case::new(script(&[("go", vec![Reply::Empty(Some(usage), "Hello there.")])]))
 }
 
 /// The editor has been asked to paste.
