@@ -36,7 +36,6 @@ pub mod prompt;
 mod record;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod title;
 pub mod toolbelt;
 pub mod turn;
 pub mod versions;

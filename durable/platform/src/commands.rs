@@ -11,12 +11,12 @@ use crate::storage::queue::QUEUE;
 use crate::storage::thread::ThreadMeta;
 use crate::storage::turn::Reason;
 use engine::journal::{Answer, Answering, TurnStop};
-use engine::title::shown_title;
 use engine::turn::{Asked, Receipt, form_fault};
 use wire::protocol::{
     ApiError, ApprovalList, AuditAction, Awaited, CancelStatus, Cancelled, ErrorCode, MessageList, Owner,
     SentContent, Seq, StandingApproval, Taken, ThreadDetail, ThreadSummary,
 };
+use wire::title::shown_title;
 
 use super::adapters::titles;
 use super::reader::{PARKED_MS, Source};

@@ -11,8 +11,8 @@ use crate::storage::outgoing::{DELETED_AGAIN_MS, News, Outgoing, ThreadRow};
 use crate::storage::path::{MAX_CHOICES, MAX_VERSIONS, NO_TURN, Path, Tree, check_choices};
 use crate::storage::rows::Fresh;
 use crate::storage::thread::ThreadMeta;
-use engine::title::title_of;
 use wire::protocol::{ApiError, ChatRequest, ErrorCode, Event, Owner, Seq};
+use wire::title::title_of;
 
 use super::storage::thread::{is_unnamed, title};
 use super::thread::Thread;

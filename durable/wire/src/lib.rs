@@ -14,4 +14,5 @@ pub mod store;
 pub mod surrogates;
 pub mod tagged;
 pub mod time;
+pub mod title;
 pub mod tool_names;

@@ -1,7 +1,7 @@
 // Issue 53, fault 2: a title is not the raw message. The service has the same cases.
 
 import { expect, it } from "vitest";
-import cases from "../../../durable/engine/src/title_cases.json";
+import cases from "../../../durable/wire/src/title_cases.json";
 import { titleOf } from "./title";
 
 it.each(cases as [string, string][])("%j", (message, title) => {

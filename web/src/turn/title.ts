@@ -1,5 +1,5 @@
 // The title of a chat that nobody has named: the first words of its first message, on one line, until the list has the
-// service's. The service has the same function (`durable/engine/src/title.rs`), and the tests of both read its cases.
+// service's. The service has the same function (`durable/wire/src/title.rs`), and the tests of both read its cases.
 
 import { MARK, parseQuestion } from "./attachments";
 

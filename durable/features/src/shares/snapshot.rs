@@ -1,11 +1,11 @@
 //! Cuts a thread's messages down to what a snapshot shows. A part is in it because a line here puts it there; what nobody
 //! has named (ids, usage, models, instructions, memories) is not. Pure.
 
-use engine::title::{label, shown_title, title_of, title_without_files, without_attached, words_of};
 use wire::protocol::{
     ApiError, Content, ContentPart, ErrorCode, ExecutionTree, MAX_SNAPSHOT_BYTES, MessagePart, Role,
     SharedConversation, SharedMessage, SharedPart, Shown, Snapshot, StoredMessage,
 };
+use wire::title::{label, shown_title, title_of, title_without_files, without_attached, words_of};
 
 /// A snapshot in the making.
 pub struct Cut {

@@ -1,6 +1,6 @@
 //! The title in a model's reply. A reply in any other form, such as a refusal, gives none. Pure.
 
-use engine::title::{TITLE_CHARS, is_unseen};
+use wire::title::{TITLE_CHARS, is_unseen};
 
 /// The marks between which the model writes the title.
 pub const OPEN: &str = "<title>";

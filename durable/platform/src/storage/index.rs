@@ -6,9 +6,9 @@ use worker::Env;
 use bindings::d1::{Owned, number, text};
 use bindings::owned;
 use bindings::sql::OwnedSql;
-use engine::title::shown_title;
 use wire::protocol::{Owner, ThreadSummary, UsageRow};
 use wire::store::StoreError;
+use wire::title::shown_title;
 
 use super::outgoing::first_id;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use worker::SqlStorageValue;
 
 use bindings::rows::arrays;
-use engine::title::{TITLE_CHARS, title_of};
 use wire::protocol::{Hook, Owner, Seq};
+use wire::title::{TITLE_CHARS, title_of};
 
 use super::import_rows::{INSERT_ANSWERS, INSERT_QUESTIONS, INSERT_TURNS, ImportedRound};
 use super::sql::{Row, Store, int, unsigned};

@@ -2,7 +2,7 @@
 
 use proptest::prelude::{any, proptest};
 
-use engine::title::TITLE_CHARS;
+use wire::title::TITLE_CHARS;
 
 use crate::titles::reply::title;
 
