@@ -170,7 +170,8 @@ async fn storm(title: &str, setup: &Setup, boundaries: bool, quota: Quota) -> Re
     let mut harness = Harness::new(setup.clone()).await?;
     if boundaries {
         let tried = harness.boundaries(1).await?;
-        println!("{tried} boundaries of the fixed turn");
+        println!("{tried} boundaries of the fixed turns");
+        harness.journeys(None, 1).await?;
     }
     harness.panics().await?;
     harness.storm(quota).await?;
