@@ -105,12 +105,13 @@ fn set_references_apart(schema: &mut Value) {
 }
 
 /// Takes away what generators of clients do not read by their defaults. They hold a member with a default for one that is
-/// always there, and stop at a schema that is `true`. Null as a default says no more than that the member may be left out.
+/// always there, and stop at a schema that is `true`. Null or an empty object as a default says no more than that the member may
+/// be left out.
 fn make_plain(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(make_plain),
         Value::Object(members) => {
-            if members.get("default") == Some(&Value::Null) {
+            if members.get("default").is_some_and(|given| given.is_null() || *given == json!({})) {
                 members.remove("default");
             }
             let properties = members.get_mut("properties").and_then(Value::as_object_mut);

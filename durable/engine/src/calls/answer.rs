@@ -81,8 +81,10 @@ fn declaration(schema: &RawValueEq) -> Result<ToolSpec, String> {
     let given: Map<String, Value> =
         wire::json::from_str(schema.0.get()).map_err(|_| "expected an object: a JSON Schema".to_owned())?;
     let normal = foreign::normalised(&given)?;
-    let schema = match foreign::is_normal(given, &normal) {
-        true => schema.clone(),
+    let plain = foreign::without_annotations(schema).map_err(|error| error.to_string())?;
+    let is_normal = wire::json::from_str::<Value>(plain.0.get()).is_ok_and(|plain| plain == normal);
+    let schema = match is_normal {
+        true => plain,
         false => RawValueEq(to_raw_value(&normal).map_err(|error| error.to_string())?),
     };
     Ok(ToolSpec { input_schema: Rc::new(schema), ..super::declared(NAME) })

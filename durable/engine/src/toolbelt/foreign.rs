@@ -7,11 +7,16 @@
 mod pointer;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::OutputSchema;
 use pointer::Pointers;
+use wire::model::RawValueEq;
 
 /// The annotations at the root that say nothing to a model.
 const ROOT_ANNOTATIONS: [&str; 7] =
@@ -54,10 +59,40 @@ pub fn normalised(given: &Map<String, Value>) -> Result<Value, String> {
     Ok(schema)
 }
 
-/// Whether a schema has that form already, but for its dialect and the annotations at its root.
-pub fn is_normal(mut given: Map<String, Value>, normal: &Value) -> bool {
-    given.retain(|name, _| name != "$schema" && !ROOT_ANNOTATIONS.contains(&name.as_str()));
-    normal.as_object() == Some(&given)
+/// The members of a schema's root, in their order.
+struct Root(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Root {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Root;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Root, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Root(members))
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+/// A schema without its dialect and the annotations at its root. All else stays in its order.
+pub fn without_annotations(schema: &RawValueEq) -> Result<RawValueEq, serde_json::Error> {
+    let Root(members) = wire::json::from_str(schema.0.get())?;
+    let is_said = |name: &str| name != "$schema" && !ROOT_ANNOTATIONS.contains(&name);
+    let members = members.iter().filter(|(name, _)| is_said(name));
+    let text: Vec<String> = members
+        .map(|(name, value)| serde_json::to_string(name).map(|name| format!("{name}:{}", value.get())))
+        .collect::<Result<_, _>>()?;
+    RawValue::from_string(format!("{{{}}}", text.join(","))).map(RawValueEq)
 }
 
 struct Rewriting<'a> {

@@ -335,8 +335,13 @@ fn the_model_gets_the_schema_in_the_order_of_its_members() {
         let shape = answer::shape(Some(&given), None).unwrap();
         Rc::clone(&shape.answer.unwrap().input_schema).0.get().to_owned()
     };
-    let ordered = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","title":"A","properties":{"why":{"type":"string"},"answer":{"type":"string"}}}"#;
-    assert_eq!(declared(ordered), ordered);
+    let members = r#""type":"object","properties":{"why":{"type":"string"},"answer":{"type":"string"}}"#;
+    // Libraries name the dialect, which the check of a payload does not know.
+    let ordered =
+        format!(r#"{{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"A",{members}}}"#);
+    assert_eq!(declared(&ordered), format!("{{{members}}}"));
+    let given = serde_json::from_str(&ordered).unwrap();
+    assert_eq!(answer::check(&request("response_schema", given)), Ok(()));
     let old = r#"{"type":"object","properties":{"b":{"type":"string","nullable":true},"a":{}}}"#;
     assert!(!declared(old).contains("nullable"), "{}", declared(old));
 }
