@@ -55,7 +55,7 @@ impl Thread {
                 created_at: thread.created_at,
                 updated_at: newest.map_or(thread.created_at, |(_, at)| at),
                 pinned_at: None,
-                state: turn.as_ref().and_then(|turn| turn.status.shown()),
+                state: turn.as_ref().and_then(|turn| turn.status.thread_state()),
                 snippet: None,
             },
             current_turn_id: self.store.turn_id(self.store.ends()?.of_path)?,

@@ -117,7 +117,7 @@ impl Store {
     pub fn present<'m>(&self, ids: impl Iterator<Item = &'m str>) -> Result<Present, StoreError> {
         let ids = serde_json::to_string(&ids.collect::<Vec<_>>())?;
         let (title, path) = (self.title()?.unwrap_or_default(), self.path()?.json());
-        let state = self.open_turn()?.and_then(|turn| turn.status.shown());
+        let state = self.ends()?.status.thread_state();
         let mut present = Present { title, state, ..Present::default() };
         for mut row in self.rows(&path::select_here(), [path.as_str().into(), ids.into()])? {
             let id = row.text(0)?;

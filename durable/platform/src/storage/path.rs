@@ -130,9 +130,9 @@ pub fn versions_of_page(
 pub const SELECT_TREE: &str =
     "SELECT seq_first, parent_seq FROM turns WHERE parent_seq IS NOT NULL ORDER BY seq_first";
 
-/// The newest turn, and the turn with which the path ends; both [`NO_TURN`] where there is none.
+/// The newest turn, and the turn with which the path ends, both [`NO_TURN`] where there is none; and the newest turn's status.
 pub const SELECT_ENDS: &str = "
-SELECT newest, coalesce((SELECT path_seq FROM meta), newest) FROM (
+SELECT newest, coalesce((SELECT path_seq FROM meta), newest), (SELECT status FROM turns WHERE seq_first = newest) FROM (
   SELECT coalesce(max(seq_first), 0) AS newest FROM turns)";
 
 /// The turn that a turn follows.

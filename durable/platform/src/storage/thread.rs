@@ -257,11 +257,7 @@ impl Store {
 pub fn turn_of(mut row: Row) -> Result<TurnRow, StoreError> {
     Ok(TurnRow {
         turn_id: row.text(0)?,
-        status: match row.text(1)?.as_str() {
-            "running" => TurnStatus::Running,
-            "parked" => TurnStatus::Parked,
-            _ => TurnStatus::Done,
-        },
+        status: TurnStatus::from_column(&row.text(1)?),
         generation: unsigned(row.int(2)?),
         resumptions: u32::try_from(row.int(3)?).unwrap_or(u32::MAX),
         assistant_message_id: row.text(4)?,

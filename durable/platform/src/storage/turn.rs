@@ -29,8 +29,17 @@ pub enum TurnStatus {
 }
 
 impl TurnStatus {
-    /// What lists of threads show; none where the turn is over.
-    pub fn shown(self) -> Option<ThreadState> {
+    /// The state that the column `status` names.
+    pub fn from_column(status: &str) -> Self {
+        match status {
+            "running" => TurnStatus::Running,
+            "parked" => TurnStatus::Parked,
+            _ => TurnStatus::Done,
+        }
+    }
+
+    /// The state of the thread in lists; none where the turn is over.
+    pub fn thread_state(self) -> Option<ThreadState> {
         match self {
             TurnStatus::Running => Some(ThreadState::Running),
             TurnStatus::Parked => Some(ThreadState::Waiting),

@@ -7,6 +7,7 @@ use worker::SqlStorageValue;
 use super::StoreError;
 use super::path::{self, Path, Tree, seq};
 use super::sql::{Store, int, unsigned};
+use super::turn::TurnStatus;
 use wire::protocol::{Seq, StoredMessage, TurnVersion};
 
 /// The ends of a thread.
@@ -15,6 +16,8 @@ pub struct Ends {
     pub newest: Seq,
     /// The turn with which the path ends.
     pub of_path: Seq,
+    /// The state of the newest turn.
+    pub status: TurnStatus,
 }
 
 impl Store {
@@ -25,12 +28,13 @@ impl Store {
         Ok(Tree(apart.collect::<Result<_, StoreError>>()?))
     }
 
-    /// The newest turn, and the turn with which the path ends.
+    /// The newest turn with its state, and the turn with which the path ends.
     pub fn ends(&self) -> Result<Ends, StoreError> {
-        let Some(row) = self.remembered(path::SELECT_ENDS)?.first().cloned() else {
+        let Some(mut row) = self.remembered(path::SELECT_ENDS)?.first().cloned() else {
             return Err(StoreError("the thread has no ends".to_owned()));
         };
-        Ok(Ends { newest: seq(row.int(0)?)?, of_path: seq(row.int(1)?)? })
+        let status = row.maybe_text(2).map_or(TurnStatus::Done, |status| TurnStatus::from_column(&status));
+        Ok(Ends { newest: seq(row.int(0)?)?, of_path: seq(row.int(1)?)?, status })
     }
 
     /// The path that is the conversation.

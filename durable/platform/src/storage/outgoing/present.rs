@@ -10,7 +10,7 @@ use super::{News, Outgoing};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Present {
     pub title: String,
-    /// What its newest turn does; none where that is over.
+    /// The state of its newest turn; none where that is over.
     pub state: Option<ThreadState>,
     /// Those of the messages in question that the thread has.
     pub messages: BTreeSet<String>,

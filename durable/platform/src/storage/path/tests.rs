@@ -95,6 +95,21 @@ fn ends(database: &Connection) -> (Seq, Seq) {
     database.query_row(SELECT_ENDS, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
 }
 
+// Issue 52: one statement tells the ends and whether the newest turn runs or waits.
+#[test]
+fn the_ends_have_the_status_of_the_newest_turn() {
+    let database = Connection::open_in_memory().unwrap();
+    database.execute_batch(CREATE).unwrap();
+    let status = || database.query_row(SELECT_ENDS, [], |row| row.get::<_, Option<String>>(2)).unwrap();
+    assert_eq!(status(), None);
+    let insert = "INSERT INTO turns (turn_id, status, generation, resumptions, assistant_message_id, seq_first, started_at)
+        VALUES (?1, ?2, 1, 0, ?1, ?3, 0)";
+    for (seq, status_of_newest) in [(1, "done"), (5, "parked")] {
+        database.execute(insert, params![seq.to_string(), status_of_newest, seq]).unwrap();
+        assert_eq!(status().as_deref(), Some(status_of_newest));
+    }
+}
+
 fn ids(database: &Connection, sql: &str, one: &str, other: &str) -> Vec<String> {
     let mut statement = database.prepare(sql).unwrap();
     statement.query_map([one, other], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
