@@ -1078,7 +1078,7 @@ written_by: string | null, };
 export type FileVersionList = { versions: Array<FileVersion>, };
 
 /**
- * What a turn without an end does.
+ * The state of a turn without an end.
  */
 export type ThreadState = "running" | "waiting";
 
@@ -1091,7 +1091,7 @@ export type ThreadSummary = { id: string, title: string, created_at: number, upd
  */
 pinned_at?: number | null, 
 /**
- * What the newest turn does; absent where it is over. A list hears of a turn that runs after some seconds.
+ * The state of the newest turn; absent where it is over. A list hears of a turn that runs after some seconds.
  */
 state?: ThreadState | null, 
 /**
@@ -1143,7 +1143,7 @@ workflow_session?: WorkflowSession, id: string, title: string, created_at: numbe
  */
 pinned_at?: number | null, 
 /**
- * What the newest turn does; absent where it is over. A list hears of a turn that runs after some seconds.
+ * The state of the newest turn; absent where it is over. A list hears of a turn that runs after some seconds.
  */
 state?: ThreadState | null, 
 /**

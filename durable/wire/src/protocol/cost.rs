@@ -17,6 +17,7 @@ pub struct CostSummary {
     pub output_tokens: u64,
     /// Null if the price of a used model is unknown.
     pub cost_usd: Option<f64>,
+    #[cfg_attr(feature = "openapi", schemars(with = "ModelCosts"))]
     pub by_model: BTreeMap<String, ModelCost>,
     /// The service estimated a part of these numbers, because a provider did not count it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -28,6 +29,13 @@ pub struct CostSummary {
     #[cfg_attr(test, ts(optional))]
     pub last_request: Option<CountedRequest>,
 }
+
+// Generators of clients stop at a schema without a name that stands within two others.
+/// The shares of models by their names.
+#[cfg(feature = "openapi")]
+#[derive(schemars::JsonSchema)]
+#[schemars(transparent)]
+pub struct ModelCosts(pub BTreeMap<String, ModelCost>);
 
 /// A request as its provider counted it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,4 +1,4 @@
-//! What `media_generation` of a message asks for.
+//! `media_generation`: a message that asks for media.
 
 use super::request::ChatRequest;
 

@@ -195,7 +195,7 @@ pub struct ThreadSummary {
     /// When the user pinned it. Absent elsewhere than in lists, and in the answer to the pin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_at: Option<u64>,
-    /// What the newest turn does; absent where it is over. A list hears of a turn that runs after some seconds.
+    /// The state of the newest turn; absent where it is over. A list hears of a turn that runs after some seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<ThreadState>,
     /// In the response to a search: an excerpt of the message that matches.
@@ -203,7 +203,7 @@ pub struct ThreadSummary {
     pub snippet: Option<String>,
 }
 
-/// What a turn without an end does.
+/// The state of a turn without an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS))]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

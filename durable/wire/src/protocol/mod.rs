@@ -47,6 +47,8 @@ pub use command::{ChatCommand, ThreadCommand, ThreadEnvelope, VERSIONS_RETRY_S, 
 pub use content::{
     Content, ContentPart, DataUrl, MAX_ATTACHED_BYTES, MAX_ATTACHMENTS, MAX_CONTENT_CHARS, MAX_PARTS, Medium,
 };
+#[cfg(feature = "openapi")]
+pub use cost::ModelCosts;
 pub use cost::{CostSummary, CountedRequest, ModelCost};
 pub use dialect::{AnswerForm, Dialect, GivenAnswer, McpGives, McpReply, OpenAi, OpenAiApi};
 pub use error::{ApiError, ErrorCode, Problem, Refusal};
