@@ -125,7 +125,7 @@ pub trait Tool {
     fn addresses(&self, _result: &str) -> Vec<String> {
         Vec::new()
     }
-    /// What a person reads of a result of this tool, where the call is the whole turn.
+    /// A result of this tool in words for a person, where the call is the whole turn.
     fn result_in_words(&self, result: &str) -> String {
         result.to_owned()
     }
@@ -206,7 +206,7 @@ pub struct ToolContext {
     pub workspace_root: Option<Rc<str>>,
     /// The file versions that the level has seen, and those that this call sees.
     pub seen: Rc<Seen>,
-    /// What the call pays, where the tool costs money.
+    /// The amount that the call pays, where the tool costs money.
     pub paid: Rc<Paid>,
 }
 

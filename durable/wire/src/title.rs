@@ -17,7 +17,7 @@ pub fn title_of(message: &str) -> String {
         return words;
     }
     let (before, attached) = parted(message, false);
-    cut(attached.or_else(|| before.lines().find_map(label)).map(one_line).unwrap_or_default())
+    first_chars(attached.or_else(|| before.lines().find_map(label)).map(one_line).unwrap_or_default())
 }
 
 /// The same without the names of files.
@@ -57,7 +57,7 @@ fn first_line(text: &str, is_cut: bool) -> String {
     let (words, _) = parted(text, is_cut);
     let last = text.lines().next_back().filter(|line| is_cut && line.starts_with('['));
     let lines = words.lines().filter(|line| label(line).is_none() && Some(*line) != last);
-    cut(lines.map(plain).find(|line| has_words(line)).unwrap_or_default())
+    first_chars(lines.map(plain).find(|line| has_words(line)).unwrap_or_default())
 }
 
 /// The words of a message before its text files, and the name of the first of these. A text that was cut may have lost the
@@ -144,7 +144,7 @@ fn one_line(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn cut(title: String) -> String {
+fn first_chars(title: String) -> String {
     match title.char_indices().nth(TITLE_CHARS) {
         Some((end, _)) => title.get(..end).unwrap_or_default().trim_end().to_owned(),
         None => title,
@@ -179,9 +179,9 @@ mod tests {
             shown_title("What is in these?\n\nAttached file: guide.md\n`````\n# Guide"),
             "What is in these?"
         );
-        let cut = |last: &str| format!("{last}{}", "x".repeat(TITLE_CHARS - last.chars().count()));
-        assert_eq!(shown_title(&cut("Attached file: a.md\n`````\n")), "");
-        assert_eq!(shown_title(&cut("What is in these?\n\nAttached file: ")), "What is in these?");
-        assert_eq!(shown_title(&cut("[a.md, 1 kB]\n\n[")), "");
+        let padded = |last: &str| format!("{last}{}", "x".repeat(TITLE_CHARS - last.chars().count()));
+        assert_eq!(shown_title(&padded("Attached file: a.md\n`````\n")), "");
+        assert_eq!(shown_title(&padded("What is in these?\n\nAttached file: ")), "What is in these?");
+        assert_eq!(shown_title(&padded("[a.md, 1 kB]\n\n[")), "");
     }
 }

@@ -119,7 +119,7 @@ fn conforms(response: &Value) {
 }
 
 /// A request whose model gives this step, and its response.
-async fn asked(case: &Case, step: Step, mut body: Value) -> Value {
+async fn completed_response(case: &Case, step: Step, mut body: Value) -> Value {
     case.script("", [step]).await;
     body["model"] = json!("other:fake-3");
     let response = case.client.post(PATH, &body).await.expect(200).await.json().await;
@@ -160,7 +160,7 @@ fn text_of(response: &Value) -> &Value {
 async fn texts_whole_and_streamed() {
     let case = Case::new().await;
     let input = json!([message("user", json!(case.said("Say hello.", "")))]);
-    let whole = asked(&case, text("Hello."), json!({ "input": input })).await;
+    let whole = completed_response(&case, text("Hello."), json!({ "input": input })).await;
     assert_eq!(text_of(&whole), "Hello.");
     let (events, last) = streamed(&case, deltas(["One ", "two."]), json!({ "input": input })).await;
     assert_eq!(text_of(&last), "One two.");
@@ -179,7 +179,7 @@ async fn items_of_the_system_and_earlier_messages_reach_the_model() {
         message("assistant", json!("Hello Alice.")),
         message("user", json!(case.said("What is my name?", ""))),
     ]);
-    let response = asked(&case, text("Alice."), json!({ "input": input })).await;
+    let response = completed_response(&case, text("Alice."), json!({ "input": input })).await;
     assert_eq!(text_of(&response), "Alice.");
     let contents = case.requests("").await.requests[0].contents();
     assert!(contents[0].contains("\nYou are a pirate.\n"), "{contents:?}");
@@ -197,7 +197,7 @@ async fn functions_are_called_whole_and_streamed() {
     let calls = || call("ui_get__weather", json!({ "location": "Oslo" }));
     let case = Case::new().await;
     let body = json!({ "input": [message("user", json!(case.said("The weather?", "")))], "tools": [tool] });
-    let mut responses = vec![asked(&case, calls(), body.clone()).await];
+    let mut responses = vec![completed_response(&case, calls(), body.clone()).await];
     let (events, last) = streamed(&case, calls(), body).await;
     responses.push(last);
     for response in responses {
@@ -217,7 +217,8 @@ async fn an_image_reaches_a_model_that_sees() {
         { "type": "input_text", "text": case.said("What is this?", "") },
         { "type": "input_image", "image_url": IMAGE, "detail": "auto" },
     ]);
-    let response = asked(&case, text("A dot."), json!({ "input": [message("user", content)] })).await;
+    let response =
+        completed_response(&case, text("A dot."), json!({ "input": [message("user", content)] })).await;
     assert_eq!(text_of(&response), "A dot.");
     let request = case.requests("").await.requests[0].body.to_string();
     assert!(request.contains(IMAGE), "{request}");

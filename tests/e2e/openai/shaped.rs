@@ -17,7 +17,7 @@ fn answer() -> Value {
 }
 
 /// The members of a request in one of the APIs that wants JSON.
-fn asked(api: &str, content: &str) -> Value {
+fn request_body(api: &str, content: &str) -> Value {
     match api {
         CHAT => json!({
             "messages": [{ "role": "user", "content": content }],
@@ -50,7 +50,7 @@ async fn an_answer_satisfies_the_schema() {
         let wrong = json!({ "city": "Oslo", "days": "two" });
         let script = [text("It is Oslo."), call("give_answer", wrong), call("give_answer", answer())];
         case.script("", script.clone()).await;
-        let body = asked(api, &case.said("Where to?", ""));
+        let body = request_body(api, &case.said("Where to?", ""));
         let whole = case.client.post(api, &body).await.expect(200).await.json().await;
         assert_eq!(parsed(&text_of(api, &whole)), answer(), "{whole}");
         if api == RESPONSES {
@@ -68,7 +68,7 @@ async fn an_answer_satisfies_the_schema() {
         );
 
         case.script("streamed", script).await;
-        let mut body = asked(api, &case.said("Where to?", "streamed"));
+        let mut body = request_body(api, &case.said("Where to?", "streamed"));
         body["stream"] = json!(true);
         let stream = case.client.post(api, &body).await.expect(200).await.text().await;
         assert!(
@@ -83,12 +83,12 @@ async fn an_answer_that_never_fits_is_an_error_of_the_api() {
     let case = Case::new().await;
     case.endless_script("", [text("It is Oslo.")]).await;
     let content = case.said("Where to?", "");
-    let failed = case.client.post(CHAT, &asked(CHAT, &content)).await.expect(500).await;
+    let failed = case.client.post(CHAT, &request_body(CHAT, &content)).await.expect(500).await;
     assert_eq!(failed.header("x-should-retry"), "false");
     assert_eq!(failed.json().await["error"]["code"], "shape_missed");
     assert_eq!(case.requests("").await.requests.len(), 4);
     let failed =
-        case.client.post(RESPONSES, &asked(RESPONSES, &content)).await.expect(200).await.json().await;
+        case.client.post(RESPONSES, &request_body(RESPONSES, &content)).await.expect(200).await.json().await;
     assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("server_error")));
     assert_eq!(failed["output"], json!([]), "{failed}");
 }

@@ -1,5 +1,5 @@
-// What the chats of the list do: an answer is written, or waits for the person, or is there and was not read yet. The list of the
-// service tells it some seconds late, so this tab and the others tell it too. What was read, this browser alone knows.
+// The states of the chats in the list: an answer is written, waits for the person, or is there and was not read yet. The list of
+// the service has a state some seconds late, so the tabs tell each other at once. Only this browser knows which answers were read.
 
 import type { ThreadState, ThreadSummary } from "../wire";
 import { keep, kept } from "./kept";

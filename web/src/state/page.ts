@@ -262,7 +262,7 @@ export function dismissNotice(): void {
 
 /** Listens to the browser, to other tabs and to the session. Called once. */
 export function listen(): void {
-  // What was seen in another tab was seen here.
+  // A chat that another tab has shown was seen here.
   window.addEventListener("storage", loadChatStates);
   window.addEventListener("popstate", () => void conversation.open(threadInAddress()));
   // A deletion holds even if the person leaves before the time to undo is over.

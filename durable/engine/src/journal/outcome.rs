@@ -78,7 +78,7 @@ pub struct ToolEnd {
     pub refused: bool,
     #[serde(default)]
     pub duration_ms: u64,
-    /// What the call cost, in millionths of a US dollar. None where it is unknown: the call then cost all that it held.
+    /// The cost of the call in millionths of a US dollar. None where it is unknown: the call then counts with all that it held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paid_microusd: Option<u64>,
 }

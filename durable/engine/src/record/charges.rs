@@ -34,7 +34,7 @@ impl<'a> Charges<'a> {
 }
 
 impl PendingCall {
-    /// What a call that ends so has cost. One that did not start has cost nothing, and none is told.
+    /// The cost of a call that ends so; none for one that did not start.
     fn microusd(&self, end: &ToolEnd) -> Option<u64> {
         let charge = self.charge.as_ref().filter(|_| self.since_ms.is_some())?;
         end.paid_microusd.or(charge.microusd)

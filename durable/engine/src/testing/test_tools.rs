@@ -30,7 +30,7 @@ pub struct TestTools {
     pub texts: Rc<RefCell<BTreeMap<String, String>>>,
     /// The versions of the files of [`TestTools::add_versioned`], as they are now.
     pub files: Rc<RefCell<Versions>>,
-    /// What the tool of [`TestTools::add_paid`] has spent, in millionths of a US dollar.
+    /// The spending of the tool of [`TestTools::add_paid`], in millionths of a US dollar.
     pub spent: Rc<Cell<u64>>,
     pace: Rc<Pace>,
     disk: Rc<Disk>,

@@ -87,7 +87,7 @@ struct Admitted<'a> {
     next: Next,
 }
 
-/// What a call learns and pays while it runs.
+/// The versions that a call learns and the money that it pays while it runs.
 struct During {
     seen: Rc<Seen>,
     paid: Rc<Paid>,

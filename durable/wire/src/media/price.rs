@@ -115,7 +115,7 @@ impl MediaPrice {
         microusd(usd)
     }
 
-    /// What so many files cost, where the request says it; none where the answer does.
+    /// The price of so many files, where the request says it; none where the answer does.
     fn usd_by_request(&self, request: &MediaRequest, files: u8) -> Option<f64> {
         let files = f64::from(files);
         match self {
@@ -131,7 +131,7 @@ impl MediaPrice {
         }
     }
 
-    /// What the answer cost, in millionths of a dollar; none if that cannot be known. `files`: how many it has.
+    /// The cost of the answer, in millionths of a dollar; none if that cannot be known. `files`: how many it has.
     pub fn microusd(&self, request: &MediaRequest, files: u8, usage: Option<MediaUsage>) -> Option<u64> {
         match self {
             MediaPrice::PerSecondOfSource(usd) => {

@@ -95,7 +95,7 @@ fn ledger(case: &Case, client: &Client, counts: (u32, u32, u32), shown: &Shown<'
     assert_eq!(costs.by_model.values().map(|share| share.llm_calls).sum::<u32>(), counts.0);
     let requests = end.calls.iter().map(|row| match row {
         CallRecord::Model { model, .. } if model == "canned" => 0,
-        // What a tool paid.
+        // The amount that a tool paid.
         CallRecord::Model { id, .. } if client.ids.contains(id) => 0,
         CallRecord::Model { retries, .. } => retries + 1,
         CallRecord::Tool { .. } | CallRecord::Failure(_) => 0,

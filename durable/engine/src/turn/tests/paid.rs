@@ -36,7 +36,7 @@ fn ends(case: &Case) -> Vec<(String, Option<f64>)> {
     ends.collect()
 }
 
-/// What the turn cost: for the quotas, in the summary, and in the rows of telemetry.
+/// The cost of the turn: for the quotas, in the summary, and in the rows of telemetry.
 fn costs(case: &Case) -> (u64, Option<f64>, Vec<Option<f64>>) {
     let end = case.end();
     let rows = end.calls.iter().filter_map(|row| match row {
