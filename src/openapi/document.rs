@@ -105,7 +105,7 @@ fn set_references_apart(schema: &mut Value) {
 }
 
 /// Takes away what generators of clients do not read by their defaults. They hold a member with a default for one that is
-/// always there, and stop at a schema that is `true`. Null or an empty object as a default says no more than that the member may
+/// always there, stop at a schema that is `true`, and take the first of several words for the only one. Null or an empty object as a default says no more than that the member may
 /// be left out.
 fn make_plain(schema: &mut Value) {
     match schema {
@@ -114,6 +114,7 @@ fn make_plain(schema: &mut Value) {
             if members.get("default").is_some_and(|given| given.is_null() || *given == json!({})) {
                 members.remove("default");
             }
+            list_words(members);
             let properties = members.get_mut("properties").and_then(Value::as_object_mut);
             let anything = properties.into_iter().flat_map(Map::values_mut).filter(|schema| **schema == true);
             anything.for_each(|schema| *schema = json!({}));
@@ -121,6 +122,29 @@ fn make_plain(schema: &mut Value) {
         }
         _ => {}
     }
+}
+
+/// Makes one list of words that stand one by one, each with its description (`oneOf` with `const`).
+fn list_words(members: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = members.get("oneOf") else { return };
+    let (mut words, mut told) = (Vec::new(), Vec::new());
+    for choice in choices {
+        match (choice.get("const"), choice.get("enum")) {
+            (Some(Value::String(word)), _) => {
+                let meaning = choice.get("description").and_then(Value::as_str);
+                told.extend(meaning.map(|meaning| format!("- `{word}`: {meaning}")));
+                words.push(json!(word));
+            }
+            (None, Some(Value::Array(listed))) => words.extend(listed.iter().cloned()),
+            _ => return,
+        }
+    }
+    let before = members.get("description").and_then(Value::as_str).map(|text| format!("{text}\n"));
+    let description = before.into_iter().chain(told).collect::<Vec<_>>().join("\n");
+    members.remove("oneOf");
+    members.insert("type".to_owned(), json!("string"));
+    members.insert("enum".to_owned(), json!(words));
+    members.insert("description".to_owned(), json!(description));
 }
 
 /// The errors in the forms of OpenAI and of JSON-RPC.
