@@ -8,7 +8,7 @@ import { InstructionsSetting } from "../instructions/InstructionsSetting";
 import { NotificationsSetting } from "../notifications/NotificationsSetting";
 import { settings as words } from "../settings/en";
 import { page } from "../state/page";
-import { choicesOf, DEFAULT_ROLE, setEnterSends, setModel, setShowsWork, setTheme, settings, THEMES } from "../state/settings";
+import { choicesOf, DEFAULT_ROLE, setEnterSends, setModel, setShowsWork, setTheme, settings } from "../state/settings";
 import { useStore } from "../state/store";
 import type { ModelList } from "../wire";
 import { ApprovalsSetting } from "./ApprovalsSetting";
@@ -96,16 +96,23 @@ function FeaturesSetting({ setting }: { setting: NonNullable<Feature["setting"]>
   return Section && <Section />;
 }
 
-function ThemeChoice() {
-  const { theme } = useStore(settings);
+/** One of several values, each with its words. */
+function Choices<Value extends string>(props: {
+  legend: string;
+  name: string;
+  words: Readonly<Record<Value, string>>;
+  chosen: Value;
+  choose: (value: Value) => void;
+}) {
+  const { legend, name, words, chosen, choose } = props;
   return (
     <fieldset className="setting">
-      <legend>{words.theme}</legend>
+      <legend>{legend}</legend>
       <div className="choices">
-        {THEMES.map((each) => (
+        {(Object.keys(words) as Value[]).map((each) => (
           <label key={each} className="choice">
-            <input type="radio" name="theme" value={each} checked={theme === each} onChange={() => setTheme(each)} />
-            <span>{words.themes[each]}</span>
+            <input type="radio" name={name} value={each} checked={chosen === each} onChange={() => choose(each)} />
+            <span>{words[each]}</span>
           </label>
         ))}
       </div>
@@ -113,27 +120,15 @@ function ThemeChoice() {
   );
 }
 
+function ThemeChoice() {
+  const { theme } = useStore(settings);
+  return <Choices legend={words.theme} name="theme" words={words.themes} chosen={theme} choose={setTheme} />;
+}
+
 function EnterChoice() {
-  const { enterSends } = useStore(settings);
-  return (
-    <fieldset className="setting">
-      <legend>{words.enter}</legend>
-      <div className="choices">
-        {([true, false] as const).map((sends) => (
-          <label key={String(sends)} className="choice">
-            <input
-              type="radio"
-              name="enter"
-              value={sends ? "send" : "line"}
-              checked={enterSends === sends}
-              onChange={() => setEnterSends(sends)}
-            />
-            <span>{sends ? words.enterKeys.send : words.enterKeys.line}</span>
-          </label>
-        ))}
-      </div>
-    </fieldset>
-  );
+  const chosen = useStore(settings).enterSends ? "send" : "line";
+  const choose = (value: "send" | "line") => setEnterSends(value === "send");
+  return <Choices legend={words.enter} name="enter" words={words.enterKeys} chosen={chosen} choose={choose} />;
 }
 
 function WorkChoice() {

@@ -6,7 +6,7 @@ import { Store } from "./store";
 
 export type Theme = "system" | "light" | "dark";
 
-export const THEMES: readonly Theme[] = ["system", "light", "dark"];
+const THEMES: readonly Theme[] = ["system", "light", "dark"];
 
 /** Also in public/theme.js. */
 export const THEME_KEY = "espalier.theme";
